@@ -82,7 +82,8 @@ fn draw_bars(
         height - 5.0,
         match form {
             "wide" => {
-                "seconds; beside the name how many times faster the first load was than the cold one"
+                "seconds; beside the name: how many times faster the first load was than the cold \
+                 one"
             }
             _ => "seconds",
         }

@@ -45,8 +45,8 @@ fn levels_caption(shown: &[VariantLevel], is_paired: bool) -> String {
     if shown.iter().any(is_confidence) {
         let verdict = match is_paired {
             true => {
-                " The verdict comes from differences within blocks, so it can be clear where whiskers \
-                 overlap."
+                " The verdict comes from differences within blocks, so it can be clear where \
+                 whiskers overlap."
             }
             false => "",
         };
@@ -173,7 +173,8 @@ fn draw_level(
         let end = if high > last { "m-6 0l6 5l-6 5" } else { "v10" };
         let _ = write!(
             svg,
-            "<path class=\"whisker\" d=\"M{a:.1} {t:.1}v10M{a:.1} {middle:.1}H{b:.1}M{b:.1} {t:.1}{end}\" \
+            "<path class=\"whisker\" \
+             d=\"M{a:.1} {t:.1}v10M{a:.1} {middle:.1}H{b:.1}M{b:.1} {t:.1}{end}\" \
              stroke=\"#333\" stroke-width=\"1.6\" fill=\"none\"/>",
             a = x(low),
             b = x(high),

@@ -75,7 +75,8 @@ fn page_header(runs: &[RunFindings]) -> String {
     };
     format!(
         "<header><div><p class=\"brand\">sweat <span>report</span></p><h1>{} runs side by side\
-         </h1>{place}</div><button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
+         </h1>{place}</div>\
+         <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
         runs.len()
     )
 }
@@ -93,7 +94,8 @@ fn headline_section(runs: &[RunFindings]) -> String {
     let is_void = runs.iter().any(|run| run.results.void_caveat().is_some());
     let (class, mark) = if is_void { (" class=\"unreliable\"", NOT_RELIABLE) } else { ("", "") };
     format!(
-        "<section id=\"answer\"{class}><h2 class=\"hidden\">Answer</h2><p class=\"first\">{mark}{}.</p>\
+        "<section id=\"answer\"{class}><h2 class=\"hidden\">Answer</h2>\
+         <p class=\"first\">{mark}{}.</p>\
          <p class=\"further\">Whether the difference is more than noise is what \
          <code>sweat compare</code> says.</p></section>",
         sentence_html(&rates.join(", "))

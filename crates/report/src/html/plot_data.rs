@@ -65,7 +65,13 @@ pub(super) fn plots_json<'a>(plots: impl IntoIterator<Item = &'a Plot>, time: &P
         plots.into_iter().map(|plot| plot_json(plot, &mut times, &mut words)).collect();
     let (times, words) = (times.list, words.list);
     let form = MomentForm::of_axis(time) as usize;
-    json!({ "time": [time.low, time.high], "form": form, "times": times, "words": words, "plots": plots })
+    json!({
+        "time": [time.low, time.high],
+        "form": form,
+        "times": times,
+        "words": words,
+        "plots": plots,
+    })
 }
 
 fn plot_json(plot: &Plot, times: &mut Shared<Vec<i64>>, words: &mut Shared<String>) -> Value {

@@ -80,7 +80,8 @@ fn first_picture(findings: &RunFindings) -> String {
     let is_warming = findings.results.comparisons.is_empty() && !variant_bars(findings).is_empty();
     if is_warming {
         return format!(
-            "<section id=\"levels\"><figure>{}</figure></section>",
+            "<section id=\"levels\"><figure><figcaption><h3>Seconds of warming and of the \
+             first two loads</h3></figcaption>{}</figure></section>",
             variant_bars(findings)
         );
     }

@@ -51,7 +51,8 @@ pub(super) fn write_html(found: &StatementFindings, out: &mut dyn Write) -> io::
     let cells: String = head.iter().enumerate().map(cell).collect();
     write!(
         out,
-        "<div class=\"scroll\">\n<table class=\"statements\">\n<thead><tr>{cells}</tr></thead>\n<tbody>\n"
+        "<div class=\"scroll\">\n<table class=\"statements\">\n\
+         <thead><tr>{cells}</tr></thead>\n<tbody>\n"
     )?;
     for (place, class) in found.classes.iter().enumerate() {
         writeln!(out, "{}", class_row(place + 1, class))?;
