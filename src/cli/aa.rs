@@ -21,10 +21,10 @@ pub(super) fn command() -> Command {
     add_plan_flags(Command::new("aa"))
         .about("Run a plan against itself: what is just noise?")
         .long_about(
-            "Run a plan against itself: its base variant twice, as two variants, in blocks.\n\nThe \
-             answer should be `same`. If it is `unsure`, so many blocks can't resolve the plan's \
-             margin on this machine; if it is `better` or `worse` (1 in 20 by chance), something \
-             other than the server decides.",
+            "Run a plan against itself: its base variant twice, as two variants, in \
+             blocks.\n\nThe answer should be `same`. If it is `unsure`, this machine can't \
+             resolve the plan's margin in this many blocks; if it is `better` or `worse` (1 in 20 \
+             by chance), something other than the server decides.",
         )
         .after_help(
             "Examples:\n  sweat aa docs/plans/flush-log.toml\n  \

@@ -63,7 +63,7 @@ How sweat finds its server
 Flags win over option files, and these over environment variables (MYSQL_HOST,
 MYSQL_TCP_PORT, MYSQL_PWD, ...), as in every mysql client. Option files are
 /etc/my.cnf, ~/.my.cnf, ~/.mylogin.cnf and the like; their groups are [client],
-[mysql], [sweat] and others. If nothing is said, sweat connects to localhost.
+[mysql], [sweat] and others. By default sweat connects to localhost.
 ";
 
 const CONNECTING_END: &str = "

@@ -32,7 +32,7 @@ pub(super) fn command() -> Command {
             .help("Only the hottest share of the pages, as in 50%")
             .conflicts_with("pages"),
         value_flag("pages", "N")
-            .help("Only so many pages, the hottest")
+            .help("Only this many pages, the hottest")
             .value_parser(clap::value_parser!(u64).range(1..)),
         value_flag("datadir", "PATH")
             .help("Read keys from this copy of the data folder")

@@ -18,10 +18,10 @@ pub(super) fn command() -> Command {
     let command = Command::new("restore")
         .about("Undo what a killed sweat left changed on a server")
         .long_about(
-            "Undo what a killed sweat left changed on a server. Before sweat changes a variable or \
-             an instrument, it writes the old value to a journal; this command restores it. What \
-             somebody else has changed since is left alone. A journal that your own sweat did not \
-             write is refused: it could set anything.",
+            "Undo what a killed sweat left changed on a server. Before sweat changes a variable \
+             or an instrument, it writes the old value to a journal; this command restores it. \
+             What was changed since is not touched. A journal that your own sweat did not write \
+             is refused: it could set anything.",
         )
         .args([
             positional_arg("journal", "JOURNAL")

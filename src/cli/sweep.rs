@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:\n  \
     sweat sweep rate=1000,2000,4000 oltp_read_only --sandbox --threads=32\n  \
     sweat sweep innodb_flush_log_at_trx_commit=1,2 oltp_write_only --sandbox\n\n\
     `1..64` stands for 1, 2, 4, 8, ... 64. `threads=1..` doubles until more threads bring no more, \
-    then looks around the best level.";
+    then tries levels around the best.";
 
 pub(super) fn command() -> Command {
     bench::with_workloads(Command::new("sweep"), add_sweep_flags, |name| {

@@ -21,7 +21,7 @@ pub(super) fn add_load_flags(command: Command) -> Command {
             .visible_aliases(["workers", "sessions"])
             .help("Connections that run events in parallel [default: 1]"),
         value_flag("time", "TIME").help("Stop after this time; 0: no limit [default: 10s]"),
-        value_flag("rate", "RATE").help("Open loop: so many events per second, as 500 or 20k/s"),
+        value_flag("rate", "RATE").help("Open loop: events per second, as 500 or 20k/s"),
         value_flag("events", "N").help("Stop after this many events [default: 0, no limit]"),
         switch_flag("until-steady").help("Stop once the load is steady; --time is the limit"),
         value_flag("stages", "LIST").help("Rates in turn, as '10s:0..500, 1m:500, 10s:500..0'"),

@@ -76,7 +76,7 @@ pub(super) fn command() -> Command {
                 .help("Pause while the standby lags more"),
             value_flag("max-running", "N")
                 .default_value("16")
-                .help("Slow down while others run more statements there"),
+                .help("Slow down while more other statements run there"),
             value_flag("max-pending-reads", "N")
                 .default_value("32")
                 .help("Slow down while more reads wait there"),

@@ -70,7 +70,7 @@ pub(in crate::warm) fn limit_options() -> Vec<OptionSpec> {
             "max-running",
             OptionKind::Count,
             "0",
-            "Pause while more than N others run a statement; 0: never",
+            "Pause while over N other sessions run a statement; 0: never",
         ),
     ]
 }
