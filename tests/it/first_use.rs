@@ -252,8 +252,8 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
                 lines.len()
             ));
         }
-        let is_too_wide =
-            |line: &&String| line.chars().count() > 80 && !typed.contains("--dry-run");
+        let may_be_wide = WIDE.contains(&first) || typed.contains("--dry-run");
+        let is_too_wide = |line: &&String| line.chars().count() > 80 && !may_be_wide;
         for line in lines.iter().filter(is_too_wide) {
             wrong.push(format!("{page}: `{command}`: wider than 80 columns: {line}"));
         }

@@ -211,7 +211,7 @@ fn check_foreign(fixture: Fixture) {
     assert!(said.contains("variant b: innodb_io_capacity: "), "{said}");
     let good = foreign("innodb_io_capacity = \"1k\"");
     let said = refused(&good, &words);
-    assert!(said.contains("type --allow set-global"), "{said}");
+    assert!(said.contains("add --allow set-global"), "{said}");
     assert_eq!(fixture.sql(LOOK), before, "a check has set it");
 
     let world = World::new();

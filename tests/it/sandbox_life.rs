@@ -264,7 +264,7 @@ fn mistakes_are_told_before_anything_is_made() {
     check(&["--set", "innodb_bogus=1", "--set", "inodb_io_capacity=7"], 2, "--set innodb_bogus");
     check(&["--set", "inodb_io_capacity=7"], 2, "did you mean innodb_io_capacity?");
     check(&["--set", "inodb_io_capacity=7", "--set", "port=3"], 2, "--set port");
-    check(&["--port=3311"], 2, "say --tcp");
+    check(&["--port=3311"], 2, "use --tcp");
     check(&["--server", "/bin/true"], 2, "is not a database server");
     check(&["--name", "../x"], 2, "is not a valid name");
 }

@@ -138,7 +138,7 @@ fn wrong_words_start_nothing() {
         (&["sweep", "threads=1,2", "null", "--blocks=0"], "not a number of blocks"),
         (&["capacity", "null"], "no objective is named"),
         (&["capacity", "--slo", "p9 9<5ms", "null"], "did you mean p99?"),
-        (&["capacity", "--slo", "tps>5", "null"], "the search looks for the rate"),
+        (&["capacity", "--slo", "tps>5", "null"], "is what the search finds"),
         (&["capacity", "--slo", "p99<5ms", "--rate=5", "null"], "the search sets it"),
     ] {
         let text = expect(&run(&dir, words), &[2]);

@@ -30,7 +30,7 @@ fn the_file_named_is_the_only_one_and_includes_are_followed() {
     let findings = read_option_files(&choice);
     let expected = [("user", "a"), ("host", "first"), ("host", "second"), ("port", "1")];
     assert_eq!(values(&findings), expected);
-    assert!(findings.warnings[0].contains("4.cnf: passed over"), "{:?}", findings.warnings);
+    assert!(findings.warnings[0].contains("4.cnf: skipped"), "{:?}", findings.warnings);
     let suffixed = read_option_files(&OptionFileChoice { suffix: Some("_b".to_owned()), ..choice });
     assert_eq!(values(&suffixed).last(), Some(&("port", "2")));
 }
