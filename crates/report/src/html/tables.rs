@@ -124,6 +124,38 @@ pub(super) fn trials_table(findings: &FindingResults) -> String {
     named_table(&rows)
 }
 
+/// Loads that have a row or a column each; of more there is one per variant.
+const FEW_LOADS: usize = 6;
+
+/// Loads by name; many of them by variant.
+fn grouped_loads(findings: &FindingResults) -> Vec<(String, Vec<&TrialFinding>)> {
+    let mut groups: Vec<(String, Vec<&TrialFinding>)> = Vec::new();
+    let by_variant = findings.trials.len() > FEW_LOADS;
+    for trial in &findings.trials {
+        let name = if by_variant { &trial.variant } else { &trial.title };
+        match groups.iter_mut().find(|group| group.0 == *name) {
+            Some(group) => group.1.push(trial),
+            None => groups.push((name.clone(), vec![trial])),
+        }
+    }
+    groups
+}
+
+/// The median of what these loads have.
+fn median_of(trials: &[&TrialFinding], of: impl Fn(&TrialFinding) -> Option<f64>) -> Option<f64> {
+    let mut values: Vec<f64> = trials.iter().filter_map(|trial| of(trial)).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
+/// `what`, and that it is a median where loads stand together.
+fn grouped_title(what: &str, groups: &[(String, Vec<&TrialFinding>)]) -> String {
+    match groups.iter().any(|group| group.1.len() > 1) {
+        true => format!("{what}, median of the loads"),
+        false => what.to_owned(),
+    }
+}
+
 /// What the events did per second, as their workloads count it: queries, reads, writes.
 pub(super) fn counts_table(findings: &FindingResults) -> String {
     let mut names: Vec<&str> = Vec::new();
@@ -135,45 +167,35 @@ pub(super) fn counts_table(findings: &FindingResults) -> String {
     if names.is_empty() {
         return String::new();
     }
-    let mut head = vec!["per second".to_owned(), "events".to_owned()];
-    head.extend(names.iter().map(|name| (*name).to_owned()));
-    let row = |trial: &TrialFinding| {
-        let of = |name: &&str| trial.counts.iter().find(|count| count.name == *name);
-        let mut row = vec![unbroken_name(&trial.title), number_or_dash(trial.events_per_s.value)];
-        row.extend(names.iter().map(|name| number_or_dash(of(name).map(|count| count.per_s))));
+    let groups = grouped_loads(findings);
+    let title = grouped_title("per second", &groups);
+    let mut head = vec![title.as_str(), "events"];
+    head.extend(&names);
+    let row = |(name, trials): &(String, Vec<&TrialFinding>)| {
+        let mut row = vec![unbroken_name(name)];
+        row.push(number_or_dash(median_of(trials, |t| t.events_per_s.value)));
+        row.extend(names.iter().map(|name| {
+            let of = |t: &TrialFinding| Some(t.counts.iter().find(|c| c.name == *name)?.per_s);
+            number_or_dash(median_of(trials, of))
+        }));
         row
     };
-    let rows: Vec<Vec<String>> = findings.trials.iter().map(row).collect();
-    number_table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &rows)
+    let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
+    number_table(&head, &rows)
 }
-
-/// Loads of a table of costs; of more their variants have a column each.
-const COST_COLUMNS: usize = 6;
 
 /// Costs per event, a row per cost, a column per load; of many loads one per variant, with the median of its loads.
 pub(super) fn costs_table(findings: &FindingResults) -> String {
-    let mut columns: Vec<(String, Vec<&TrialFinding>)> = Vec::new();
-    let by_variant = findings.trials.len() > COST_COLUMNS;
-    for trial in &findings.trials {
-        let name = if by_variant { &trial.variant } else { &trial.title };
-        match columns.iter_mut().find(|column| column.0 == *name) {
-            Some(column) => column.1.push(trial),
-            None => columns.push((name.clone(), vec![trial])),
-        }
-    }
     let Some(first) = findings.trials.first() else { return String::new() };
-    let mut head =
-        vec![if by_variant { "per good event, median of the loads" } else { "per good event" }];
-    head.extend(columns.iter().map(|column| column.0.as_str()));
+    let groups = grouped_loads(findings);
+    let title = grouped_title("per good event", &groups);
+    let mut head = vec![title.as_str()];
+    head.extend(groups.iter().map(|group| group.0.as_str()));
     let mut rows = Vec::new();
     for (place, item) in first.cost.iter().enumerate() {
-        let median = |trials: &Vec<&TrialFinding>| {
-            let of = |t: &&TrialFinding| t.cost.get(place).and_then(|c| c.per_event);
-            let mut values: Vec<f64> = trials.iter().filter_map(of).collect();
-            values.sort_by(f64::total_cmp);
-            values.get(values.len().saturating_sub(1) / 2).copied()
-        };
-        let values: Vec<Option<f64>> = columns.iter().map(|column| median(&column.1)).collect();
+        let of = |t: &TrialFinding| t.cost.get(place).and_then(|c| c.per_event);
+        let values: Vec<Option<f64>> =
+            groups.iter().map(|(_, trials)| median_of(trials, of)).collect();
         if values.iter().all(Option::is_none) {
             continue;
         }
