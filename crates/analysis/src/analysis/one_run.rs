@@ -39,11 +39,6 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     } else {
         compare::compare_variants(run, &trials, &noise)
     };
-    let levels = match (is_load, compared.levels.is_empty()) {
-        (true, _) => Vec::new(),
-        (_, true) => compare::levels::levels_of_loads(&trials),
-        _ => compared.levels,
-    };
     let (mut replays, mut replay_changes) =
         (replay::replay_findings(run), replay::changes_between_variants(run));
     replay::apply_noise(run, &noise, &mut replays, &mut replay_changes);
@@ -63,7 +58,7 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
         allowed,
         trials,
         comparisons: compared.comparisons,
-        levels,
+        levels: compared.levels,
         differences: compared.differences,
         replay_changes,
     };

@@ -116,7 +116,7 @@ pub(super) fn curve_legend(plot: &Plot) -> String {
     if variants > 0 && items.len() == variants + 1 {
         items.pop();
     }
-    let items: String = items.iter().map(|item| legend_item(item)).collect();
+    let items: String = items.iter().map(legend_item).collect();
     format!("<ul class=\"legend curves\">{items}</ul>")
 }
 

@@ -60,7 +60,8 @@ pub(super) fn compare_variants(
     let differences = differences::variant_differences(run, &variants);
     let blocks = run.trials.iter().map(|t| t.block).max().unwrap_or(0);
     if variants.len() < 2 || blocks < 2 {
-        return VariantComparisons { differences, ..VariantComparisons::default() };
+        let levels = levels::levels_of_loads(trials);
+        return VariantComparisons { comparisons: Vec::new(), levels, differences };
     }
     let asked = &run.meta.asked;
     let units = units::collect_units(&[(run, trials)]);
