@@ -158,7 +158,7 @@ fn the_page_runs_in_a_browser() {
           clientX: area.left + share * area.width, clientY: area.top + 90, button: 0,
         }));
         send("pointerdown", 0.4); send("pointermove", 0.6); send("pointerup", 0.6);
-        document.querySelector("[data-plot=latency] [data-curve='1']").click();
+        document.querySelector("[data-plot=latency] [data-curve~='1']").click();
         document.getElementById("theme").click();
         </script></body>"#;
     std::fs::write(&path, text.replace("</body>", play)).unwrap();
