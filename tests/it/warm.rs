@@ -393,7 +393,7 @@ fn pages_that_the_server_skips_in_silence_are_counted() {
         let list: String = (0..5_000).map(|page| format!("987654,{page}\n")).collect();
         std::fs::write(&path, list).unwrap();
         let warmed = warm(&mut server, "load", &[]);
-        assert!(warmed.notes[0].starts_with("of 5000 pages in the list "), "{:?}", warmed.notes);
+        assert!(warmed.notes[0].starts_with("at least "), "{:?}", warmed.notes);
         assert!(warmed.notes[0].contains("were not loaded"), "{:?}", warmed.notes);
         // None of them is there: what is told is what is missing for sure, as other pages may have been.
         let told = warmed.notes[0].split("at least ").nth(1).and_then(|t| t.split(' ').next());
