@@ -44,6 +44,11 @@ fn add_search_flags(command: Command) -> Command {
     let time = |name: &'static str, help: &'static str| {
         value_flag(name, "TIME").help_heading("Search").help(help)
     };
+    // They are told as wrong if they are typed, and not offered.
+    let command = command.mut_args(|arg| match OWN.contains(&arg.get_id().as_str()) {
+        true => arg.hide(true),
+        false => arg,
+    });
     command.args([
         value_flag("slo", "OBJECTIVE")
             .action(ArgAction::Append)

@@ -79,11 +79,7 @@ Examples:
 pub(super) fn command() -> Command {
     Command::new("help")
         .about("Show the help of a command, or of `connecting`")
-        .arg(
-            positional_arg("topic", "COMMAND")
-                .num_args(0..)
-                .help("A command with its subcommands, or `connecting`"),
-        )
+        .arg(positional_arg("topic", "COMMAND").num_args(0..).help("A command, or `connecting`"))
         .after_help("Examples:\n  sweat help bench oltp_read_write\n  sweat help connecting")
 }
 
@@ -118,18 +114,19 @@ pub(super) fn requested_help(words: &[OsString]) -> Option<String> {
     let lone = |at: usize| words.get(at + 1).is_none_or(|next| next.starts_with('-'));
     let asks =
         |(at, word): (usize, &&str)| *word == "-?" || is_long(word) || (*word == "-h" && lone(at));
-    let is_host = words.contains(&"-h") || words.last() == Some(&"help");
-    if !is_host && !words.iter().enumerate().any(asks) {
+    let asked = words.iter().enumerate().any(asks);
+    let ends_in_help = words.last() == Some(&"help");
+    if !asked && !ends_in_help && !words.contains(&"-h") {
         return None;
     }
     let program = super::built_program();
     let (path, command) = named_command(&program, &words);
     let has_host = command.get_arguments().any(|arg| arg.get_short() == Some('h'));
-    let is_word = words.last() == Some(&"help") && words.len() == path.len() + 1
-        || words.ends_with(&["help"]) && path.first() == Some(&FULL) && path.len() == 2;
-    let is_asked = words.iter().enumerate().any(asks)
-        || (words.contains(&"-h") && !has_host)
-        || (is_word && !path.is_empty() && command.find_subcommand("help").is_none());
+    // `sweat bench oltp_read_write --threads=4 help`, as in sysbench, and `sweat CMD help`.
+    let is_bare = words.len() == path.len() + 1;
+    let is_workload = path.first() == Some(&FULL) && path.len() == 2;
+    let is_word = ends_in_help && !path.is_empty() && (is_bare || is_workload);
+    let is_asked = asked || is_word || (words.contains(&"-h") && !has_host);
     is_asked.then(|| help_text(&path, command))
 }
 
@@ -162,7 +159,7 @@ pub(super) fn help_text(path: &[&str], command: &Command) -> String {
     let mut text = String::new();
     let about = command.get_long_about().or(command.get_about());
     push_paragraphs(&mut text, &capitalise(&about.map(ToString::to_string).unwrap_or_default()));
-    let usage = command.clone().render_usage().to_string().replace(['<', '>'], "");
+    let usage = plain_values(&command.clone().render_usage().to_string());
     for (n, line) in wrap(&usage, WIDTH - 4).iter().enumerate() {
         text += &format!("{}{line}\n", if n == 0 { "\n" } else { "    " });
     }
@@ -353,6 +350,27 @@ fn push_paragraphs(text: &mut String, paragraphs: &str) {
     }
 }
 
+/// A usage line with its values as flags show them: `<HOST>` is `HOST`. What is no pair around a name stays: 'p99<20ms'.
+fn plain_values(usage: &str) -> String {
+    let mut text = String::new();
+    let mut rest = usage;
+    while let Some((before, after)) = rest.split_once('<') {
+        text += before;
+        let name = after.split_once('>');
+        match name.filter(|(name, _)| !name.is_empty() && !name.contains([' ', '<'])) {
+            Some((name, behind)) => {
+                text += name;
+                rest = behind;
+            }
+            None => {
+                text += "<";
+                rest = after;
+            }
+        }
+    }
+    text + rest
+}
+
 fn capitalise(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -458,6 +476,23 @@ mod tests {
         let workload = text(&["bench", "oltp_read_write"]);
         assert!(!workload.contains("--probe-interval"), "{workload}");
         assert!(workload.contains("`sweat bench --help`"), "{workload}");
+    }
+
+    #[test]
+    fn a_usage_line_has_plain_values() {
+        for (usage, plain) in [
+            ("sweat restore [OPTIONS] <JOURNAL>", "sweat restore [OPTIONS] JOURNAL"),
+            (
+                "sweat capacity --slo 'p99<20ms' WORKLOAD",
+                "sweat capacity --slo 'p99<20ms' WORKLOAD",
+            ),
+            ("a <B>... < <C>", "a B... < C"),
+        ] {
+            assert_eq!(plain_values(usage), plain);
+        }
+        let program = super::super::built_program();
+        let text = help_text(&["capacity"], named_command(&program, &["capacity"]).1);
+        assert!(text.contains("--slo 'p99<20ms'") && !text.contains("--rate"), "{text}");
     }
 
     #[test]
