@@ -27,7 +27,7 @@ pub(super) fn command() -> Command {
     })
     .about("Run a load at several levels or settings")
     .override_usage("sweat sweep AXIS=V1,V2,.. WORKLOAD [OPTIONS]")
-    .after_help(format!("{EXAMPLES}"))
+    .after_help(EXAMPLES)
 }
 
 fn add_sweep_flags(command: Command) -> Command {
