@@ -17,6 +17,7 @@ mod demo;
 mod digest;
 mod doctor;
 mod exit;
+mod explain;
 mod foreign;
 mod help;
 mod hotset;
@@ -65,6 +66,7 @@ const COMMANDS: &[CommandEntry] = &[
     (replay::command, replay::run),
     (report::command, report::run),
     (compare::command, compare::run),
+    (explain::command, explain::run),
     (digest::command, digest::run),
     (ship::command, ship::run),
     (sandbox::command, sandbox::run),

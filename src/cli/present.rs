@@ -6,11 +6,12 @@ use super::arguments::{OUTPUT_HEADING, switch_flag, value_flag};
 use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::explain;
 use super::report::{PAGE, write_page};
 use crate::analysis::{RawFile, RunFindings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::FinishedRun;
-use crate::plan::{CONSENT, Mistake, did_you_mean};
+use crate::plan::{CONSENT, Mistake};
 use crate::report::{self, FORMATS, ReportDetail, ReportFormat, ReportStyle};
 
 /// Adds the flags that say how a run is shown and judged.
@@ -58,15 +59,7 @@ pub(super) fn allowed_caveats(args: &ArgMatches) -> Result<Vec<String>, Vec<Mist
     let ids: Vec<String> = typed.map(id).collect();
     let is_known = |id: &str| is_consent(id) || caveat_ids().any(|known| known == id);
     let unknown = ids.iter().filter(|id| !is_known(id));
-    let mistake = |id: &String| {
-        Mistake::new("--allow", format!("no caveat is named {id}")).hint(
-            did_you_mean(id, caveat_ids()).unwrap_or_else(|| {
-                let all: Vec<&str> = caveat_ids().collect();
-                format!("one of {}", all.join(", "))
-            }),
-        )
-    };
-    let mistakes: Vec<Mistake> = unknown.map(mistake).collect();
+    let mistakes: Vec<Mistake> = unknown.map(|id| explain::unknown_caveat("--allow", id)).collect();
     if mistakes.is_empty() { Ok(ids) } else { Err(mistakes) }
 }
 

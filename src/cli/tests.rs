@@ -63,8 +63,14 @@ fn every_flag_in_the_documentation_exists() {
     pages.retain(|page| !page.ends_with("coming-from.md"));
     let mut wrong = Vec::new();
     let mut seen = 0;
-    for page in pages.iter().filter(|p| p.extension().is_some_and(|e| e == "md")) {
-        let text = std::fs::read_to_string(page).unwrap_or_default();
+    let explanations = crate::analysis::caveat_explanations().iter();
+    let explained: String =
+        explanations.map(|one| format!("{} {}\n", one.reason, one.remedy)).collect();
+    let pages = pages.iter().filter(|p| p.extension().is_some_and(|e| e == "md"));
+    let pages = pages.map(|page| (page.as_path(), std::fs::read_to_string(page)));
+    let explained = (std::path::Path::new("sweat explain"), Ok(explained));
+    for (page, text) in pages.chain([explained]) {
+        let text = text.unwrap_or_default();
         for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')) {
             let flag = word.trim_end_matches('-');
             if !flag.starts_with("--") || flag.len() < 4 {

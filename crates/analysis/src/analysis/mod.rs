@@ -40,7 +40,7 @@ mod warming;
 
 pub use across_runs::{ComparisonOptions, compare_runs, differences_of, differing_settings};
 pub use answer::answer_headline;
-pub use caveats::caveat_ids;
+pub use caveats::{CaveatExplanation, caveat_explanations, caveat_ids};
 pub use checks::{RunWithFindings, judge_checks};
 pub use compare::{
     InterimResult, detectable_before, judge_interim_pairs, metric_label, metric_name, metric_names,

@@ -1,6 +1,7 @@
 //! The final summary: 80 columns, the answer first, stable enough to copy into a ticket.
 
 mod compare;
+mod explain;
 mod loads;
 mod replay;
 mod scaling;
@@ -23,6 +24,7 @@ use crate::analysis::{
 use crate::archive::ServerRecord;
 
 use super::{ReportDetail, ReportFormat, ReportStyle};
+pub use explain::{caveat_explanation_text, caveat_list_text};
 pub(super) use sides::side_facts;
 use table::TextTable;
 pub use table::shorten_cell;

@@ -1,9 +1,10 @@
 //! Caveats as data: each named check looks at a run and says what would make its numbers mean less.
-//! To add one: a function here, its line in `CHECKS`, its text in `sentences/caveat_texts.rs`, and its row in
-//! `docs/reading-results.md`.
+//! To add one: a function here, its line in `CHECKS`, its text in `sentences/caveat_texts.rs`, its entry in
+//! `explanations.rs`, and its row in `docs/reading-results.md`.
 
 mod backlog;
 mod client;
+mod explanations;
 mod load;
 mod machine_noise;
 mod replay;
@@ -16,6 +17,8 @@ mod stalls;
 use crate::archive::{RunRecord, Trial};
 
 use super::load_title::load_title;
+
+pub use explanations::{CaveatExplanation, caveat_explanations};
 
 use super::findings::{
     Caveat, CaveatLevel, ComparisonVerdict, DataSize, MetricComparison, NoiseItem, TrialFinding,

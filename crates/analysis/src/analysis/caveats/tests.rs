@@ -96,6 +96,32 @@ fn each_check_is_listed_by_the_id_of_its_caveat() {
 }
 
 #[test]
+fn each_caveat_is_explained_and_documented_once() {
+    let mut ids: Vec<&str> = caveat_explanations().iter().map(|one| one.id).collect();
+    ids.sort_unstable();
+    // Only comparisons of runs have it, which no check sees.
+    let mut known: Vec<&str> = caveat_ids().chain(["MIXED"]).collect();
+    known.sort_unstable();
+    assert_eq!(ids, known);
+    let docs = include_str!("../../../../../docs/reading-results.md");
+    let (_, table) = docs.split_once("\n## Caveats\n").unwrap();
+    let mut rows: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .map(|(id, _)| id)
+        .collect();
+    rows.sort_unstable();
+    assert_eq!(rows, ids, "docs/reading-results.md lists other ids than the program");
+    for one in caveat_explanations() {
+        assert!(one.title.len() <= 62 && !one.title.ends_with('.'), "{}", one.id);
+        assert!(!one.triggers().is_empty(), "{} is never raised", one.id);
+        for text in [one.meaning, one.reason, one.remedy] {
+            assert!(text.len() <= 300 && text.ends_with(['.', '"', '`']), "{}: {text}", one.id);
+        }
+    }
+}
+
+#[test]
 fn settings_that_move_others_with_them_are_told_once() {
     let mut run = fixture_runs::demo_run();
     check_none(&run, "SIDE-EFFECT");

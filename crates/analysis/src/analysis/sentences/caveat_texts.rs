@@ -17,8 +17,8 @@ macro_rules! caveat_texts {
             evidence: $evidence,
             remedy: $remedy,
         };)*
-        #[cfg(test)]
-        pub(super) const ALL: &[&CaveatTemplate] = &[$(&$name),*];
+        /// All rows.
+        pub(in super::super) const ALL: &[&CaveatTemplate] = &[$(&$name),*];
     };
 }
 

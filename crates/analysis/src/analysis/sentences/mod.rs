@@ -38,7 +38,6 @@ pub(super) struct CaveatTemplate {
     /// Or the gravest one, where the level depends on what was seen.
     pub(super) level: CaveatLevel,
     /// When it is raised, as in `docs/reading-results.md`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the documentation"))]
     pub(super) when: &'static str,
     pub(super) evidence: &'static str,
     pub(super) remedy: &'static str,
