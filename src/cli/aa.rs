@@ -40,8 +40,13 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     }
     let mut listener = StepLines::new(args, context, &plan, repeats);
     let mut script = BlockSchedule::new(&plan, &|_| false);
-    let finished =
-        experiment::run_schedule(&plan, &mut script, RunCommand::Aa, &context.stop, &mut listener);
+    let finished = experiment::run_schedule(
+        &plan,
+        &mut script,
+        context.run_origin(RunCommand::Aa),
+        &context.stop,
+        &mut listener,
+    );
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -4,6 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::base::Secret;
+use crate::capture::redact::redacted_text;
+
+/// What a record shows in place of a secret.
+const HIDDEN: &str = "***";
+/// Longest part of a statement in a record of the command line, bytes.
+const LONGEST_STATEMENT: usize = 4096;
 
 /// The password as it was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +32,8 @@ pub(super) struct CommandLine {
     pub(super) args: Vec<OsString>,
     /// The password.
     pub(super) password: TypedPassword,
+    /// What was typed, as a shell takes it again, without passwords.
+    pub(super) typed: String,
 }
 
 /// Where a password begins inside an argument; `None` if the argument holds none.
@@ -40,7 +48,7 @@ fn password_at(arg: &[u8]) -> Option<usize> {
 
 /// Takes the password out of the arguments, and writes long names with dashes (`--table_size` is `--table-size`).
 pub(super) fn parse_command_line(args: Vec<OsString>) -> CommandLine {
-    let mut words = CommandLine::default();
+    let mut words = CommandLine { typed: typed_text(&args), ..CommandLine::default() };
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let bytes = arg.as_bytes();
@@ -63,6 +71,55 @@ pub(super) fn parse_command_line(args: Vec<OsString>) -> CommandLine {
         }
     }
     words
+}
+
+/// The command line for a record: each word quoted where a shell needs it, passwords left out (`-p` asks for one). A word
+/// behind a bare `-p` that was meant as one means nothing else, so no run comes of it and nothing is recorded.
+fn typed_text(args: &[OsString]) -> String {
+    let mut words = vec!["sweat".to_owned()];
+    for arg in args.iter().skip(1) {
+        let bytes = arg.as_bytes();
+        words.push(if password_at(bytes).is_some() {
+            let flag = bytes.starts_with(b"--").then(|| bytes.split(|b| *b == b'=').next());
+            String::from_utf8_lossy(flag.flatten().unwrap_or(b"-p")).into_owned()
+        } else {
+            quote_word(&hide_secrets(&String::from_utf8_lossy(bytes)))
+        });
+    }
+    words.join(" ")
+}
+
+/// Hides passwords in addresses (`http://user:password@host`) and in statements.
+fn hide_secrets(word: &str) -> String {
+    let mut text = word.to_owned();
+    if let Some((scheme, rest)) = word.split_once("://") {
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        if let Some((login, host)) = rest[..end].rsplit_once('@') {
+            if let Some((user, _)) = login.split_once(':') {
+                text = format!("{scheme}://{user}:{HIDDEN}@{host}{}", &rest[end..]);
+            }
+        }
+    }
+    if !text.contains(char::is_whitespace) {
+        return text;
+    }
+    match text.split_once('=').filter(|(flag, _)| flag.starts_with("--")) {
+        Some((flag, statement)) => format!("{flag}={}", statement_text(statement)),
+        None => statement_text(&text),
+    }
+}
+
+fn statement_text(statement: &str) -> String {
+    redacted_text(statement.as_bytes(), LONGEST_STATEMENT)
+}
+
+/// A word as a shell reads it.
+fn quote_word(word: &str) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(is_safe) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The next word, if it is no flag.
@@ -158,6 +215,26 @@ mod tests {
         assert_eq!(words("sweat --skip-password").password, TypedPassword::Skipped);
         assert_eq!(words("sweat -P3306 --pool 1G").password, TypedPassword::Absent);
         assert_eq!(words("sweat -- -pnot").args, ["sweat", "--", "-pnot"]);
+    }
+
+    #[test]
+    fn the_record_shows_what_was_typed_but_no_password() {
+        let typed =
+            |words: &[&str]| typed_text(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(
+            typed(&["/x/sweat", "bench", "-uroot", "-phush", "null", "--table_size=5"]),
+            "sweat bench -uroot -p null --table_size=5"
+        );
+        let long = typed(&["sweat", "bench", "--mysql-password=hush", "--password=hu sh"]);
+        assert_eq!(long, "sweat bench --mysql-password --password");
+        assert_eq!(typed(&["sweat", "run", "-p", "a.toml"]), "sweat run -p a.toml");
+        let quoted = typed(&["sweat", "bench", "--check", "p99 < 20ms", "it's"]);
+        assert_eq!(quoted, r"sweat bench --check 'p99 < 20ms' 'it'\''s'");
+        let url = typed(&["sweat", "warm", "--from=https://bob:hush@db1:9700/slow"]);
+        assert_eq!(url, "sweat warm '--from=https://bob:***@db1:9700/slow'");
+        let statement = "--queries=create user a identified by 'hush'";
+        let shown = typed(&["sweat", "bench", "queries", statement]);
+        assert!(!shown.contains("hush") && shown.contains("create user a"), "{shown}");
     }
 
     #[test]

@@ -167,7 +167,12 @@ fn run_load(
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let mut listener = listener::TerminalListener::new(plan, args, context);
-    let finished = experiment::run_plan(plan, RunCommand::Bench, &context.stop, &mut listener);
+    let finished = experiment::run_plan(
+        plan,
+        context.run_origin(RunCommand::Bench),
+        &context.stop,
+        &mut listener,
+    );
     drop(listener);
     present::present_run(finished?, args, context)
 }

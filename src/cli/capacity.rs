@@ -64,7 +64,12 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let (kind, args) = bench::split_workload(args);
     let plan = plan_from_args(kind, args, context)?;
     let mut listener = StepLines::new(args, context, &plan, None);
-    let finished = experiment::run_plan(&plan, RunCommand::Capacity, &context.stop, &mut listener);
+    let finished = experiment::run_plan(
+        &plan,
+        context.run_origin(RunCommand::Capacity),
+        &context.stop,
+        &mut listener,
+    );
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -10,7 +10,9 @@ use clap::{ArgAction, ArgMatches, Command};
 
 use super::arguments::value_flag;
 use super::exit::CommandOutcome;
-use super::report::{find_run, read_run};
+use super::report::read_run;
+use super::run_names::find_run;
+use super::runs::baseline_mistake;
 use crate::analysis::{self, CheckOutcome, RunFindings};
 use crate::archive::RunRecord;
 use crate::plan::{Check, Mistake, Mistakes, checks_in};
@@ -72,6 +74,10 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
         (Some(run), _) => mistakes.extend(read_base(run, args).err()),
         (None, None) => {}
     }
+    if let Some(name) = typed_values(args, "save-baseline").pop() {
+        let dirs = typed_values(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
+        mistakes.extend(baseline_mistake("--save-baseline", &name, Path::new(&dirs)));
+    }
     for (name, ..) in FILES {
         for path in typed_values(args, name) {
             // Opening creates it: a typo is told in the first second, not after an hour.
@@ -93,7 +99,7 @@ fn read_base(run: &str, args: &ArgMatches) -> Result<(RunRecord, RunFindings), M
     loaded.map_err(|e| match e.downcast::<Mistake>() {
         Ok(mistake) => Mistake { place: format!("--base {run}"), ..mistake },
         Err(e) => Mistake::new(format!("--base {run}"), e.root_cause().to_string())
-            .hint("`latest`, a folder, or its name below the runs folder"),
+            .hint("`latest`, a folder, a baseline, or the run's name"),
     })
 }
 

@@ -20,6 +20,7 @@ use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::present;
 use super::report::{self, load_run};
+use super::run_names::find_run;
 
 pub(super) fn command() -> Command {
     let command = Command::new("compare")
@@ -33,7 +34,7 @@ pub(super) fn command() -> Command {
                 .num_args(1..)
                 .action(ArgAction::Append)
                 .required(true)
-                .help("Runs to compare them with"),
+                .help("Runs to compare them with, or a baseline"),
             value_flag("metric", "METRIC")
                 .default_value("events_per_s")
                 .help("What decides: events_per_s, p50, p95, p99, mean, ..."),
@@ -48,7 +49,7 @@ pub(super) fn command() -> Command {
         .after_help(
             "Exit code 1 means worse, 0 better, the same or unsure; with --strict, 4 means void \
              and 5 unsure.\n\n\
-             Examples:\n  sweat compare latest --base runs/2026-11-21T07-40-15Z_before\n  \
+             Examples:\n  sweat compare latest --base main\n  \
              sweat compare new1 new2 new3 --base old1 old2 old3 --paired",
         );
     add_output_flags(command)
@@ -72,7 +73,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let dirs = |name: &str| -> anyhow::Result<Vec<PathBuf>> {
         let given = args.get_many::<String>(name).expect("clap asks for it");
-        given.map(|run| report::find_run(run, Path::new(text("runs-dir")))).collect()
+        given.map(|run| find_run(run, Path::new(text("runs-dir")))).collect()
     };
     let (others, bases) = (dirs("run")?, dirs("base")?);
     let how = parse_sides(args, others.len(), bases.len())?;

@@ -2,8 +2,10 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use crate::archive::RunCommand;
 use crate::base::Stop;
 use crate::base::terminal::sanitize_text;
+use crate::experiment::RunOrigin;
 
 use super::argv::TypedPassword;
 use super::exit::OutputClosed;
@@ -14,14 +16,26 @@ pub(super) struct CliContext {
     pub(super) stop: Stop,
     /// The password as it was typed, already wiped from the process list.
     pub(super) password: TypedPassword,
+    /// The command line as it was typed, without passwords.
+    pub(super) command_line: String,
     /// What the terminal can do.
     pub(super) terminal: TerminalFeatures,
 }
 
 impl CliContext {
     /// The context of this process.
-    pub(super) fn from_process(password: TypedPassword) -> CliContext {
-        CliContext { stop: Stop::new(), password, terminal: TerminalFeatures::from_environment() }
+    pub(super) fn from_process(password: TypedPassword, command_line: String) -> CliContext {
+        let terminal = TerminalFeatures::from_environment();
+        CliContext { stop: Stop::new(), password, command_line, terminal }
+    }
+
+    /// What a run's record keeps of how it was asked for.
+    pub(super) fn run_origin(&self, command: impl Into<RunCommand>) -> RunOrigin {
+        RunOrigin {
+            command: command.into(),
+            command_line: Some(self.command_line.clone()),
+            defaults: Vec::new(),
+        }
     }
 
     /// Writes data to stdout; what a terminal would obey only where it is our own colour.

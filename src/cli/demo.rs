@@ -71,7 +71,12 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         return Ok(CommandOutcome::Done);
     }
     let mut listener = DemoListener::new(args, context, &plan);
-    let finished = experiment::run_plan(&plan, RunCommand::Demo, &context.stop, &mut listener);
+    let finished = experiment::run_plan(
+        &plan,
+        context.run_origin(RunCommand::Demo),
+        &context.stop,
+        &mut listener,
+    );
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -35,6 +35,8 @@ mod replay;
 mod report;
 mod restore;
 mod run;
+mod run_names;
+mod runs;
 mod sandbox;
 mod ship;
 mod signals;
@@ -65,6 +67,7 @@ const COMMANDS: &[CommandEntry] = &[
     (waits::command, waits::run),
     (replay::command, replay::run),
     (report::command, report::run),
+    (runs::command, runs::run),
     (compare::command, compare::run),
     (explain::command, explain::run),
     (digest::command, digest::run),
@@ -87,7 +90,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut words = argv::parse_command_line(args.collect());
     argv::wipe_passwords();
     bench::move_workload_first(&mut words.args, &takes_value);
-    let context = CliContext::from_process(words.password);
+    let context = CliContext::from_process(words.password, words.typed);
     if let Some(text) = help::requested_help(&words.args) {
         let told = context.print_output(&text).map(|()| CommandOutcome::Done);
         return exit::report_result(told, &context).into();

@@ -2,12 +2,13 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::arguments::{OUTPUT_HEADING, switch_flag, value_flag};
+use super::arguments::{OUTPUT_HEADING, switch_flag, text_arg, value_flag};
 use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::explain;
 use super::report::{PAGE, write_page};
+use super::runs;
 use crate::analysis::{RawFile, RunFindings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::FinishedRun;
@@ -25,6 +26,7 @@ pub(super) fn add_present_flags(command: Command) -> Command {
                 .help("text, json, csv, csv-summary, markdown, html, ..."),
             verbose_flag(),
             switch_flag("strict").help("Exit code 4 if the result is void"),
+            value_flag("save-baseline", "NAME").help("Keep this run under a name, for --base NAME"),
             value_flag("allow", "ID")
                 .action(ArgAction::Append)
                 .help("Accept this caveat: still shown, but it does not void the run"),
@@ -84,6 +86,10 @@ pub(super) fn present_run(
         return Err(error);
     }
     let judged = shown?;
+    let name = text_arg(args, "save-baseline").filter(|_| finished.state == RunState::Done);
+    if let (Some(name), Some(runs_dir)) = (name, finished.dir.parent()) {
+        runs::save_baseline(name, &finished.dir, runs_dir, context)?;
+    }
     Ok(match finished.state {
         RunState::Interrupted => CommandOutcome::Interrupted,
         RunState::Failed | RunState::Running => CommandOutcome::Failed,

@@ -1,4 +1,4 @@
-//! Asks for a password on the terminal, without echo; Ctrl-C works meanwhile.
+//! Asks on the terminal: for a password without echo, or for yes or no. Ctrl-C works meanwhile.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -31,6 +31,18 @@ pub(super) fn ask_password(stop: &Stop) -> anyhow::Result<Secret> {
     drop(silent);
     tty.write_all(b"\n")?;
     Ok(Secret::new(String::from_utf8_lossy(&line?).into_owned()))
+}
+
+/// Asks on the terminal of this process for yes or no; anything but yes is no.
+///
+/// # Errors
+/// When there is no terminal, or Ctrl-C was pressed.
+pub(super) fn ask_yes(question: &str, stop: &Stop) -> anyhow::Result<bool> {
+    let mut tty = File::options().read(true).write(true).open("/dev/tty")?;
+    tty.write_all(question.as_bytes())?;
+    let line = read_line(&tty, stop)?;
+    let answer = String::from_utf8_lossy(&line).trim().to_ascii_lowercase();
+    Ok(matches!(answer.as_str(), "y" | "yes"))
 }
 
 fn read_line(mut tty: &File, stop: &Stop) -> anyhow::Result<Vec<u8>> {

@@ -72,7 +72,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     set_workers(&mut plan, args, context)?;
     experiment::check_plan(&plan)?;
     let mut listener = TerminalListener::new(&plan, args, context);
-    let finished = experiment::run_plan(&plan, KIND.into(), &context.stop, &mut listener);
+    let finished =
+        experiment::run_plan(&plan, context.run_origin(KIND), &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -19,13 +19,10 @@ use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::present;
+use super::run_names::{find_run, run_mistake};
 
 /// Where runs go if nobody says otherwise.
 const RUNS_DIR: &str = "runs";
-/// The file that makes a folder one of a run.
-const META: &str = "meta.json";
-/// Runs that are named where one is not found.
-const SHOWN_RUNS: usize = 3;
 /// The page a run folder gets.
 pub(super) const PAGE: &str = "report.html";
 /// The page of several runs, which belongs to none of their folders.
@@ -40,8 +37,7 @@ pub(super) fn command() -> Command {
         .about("Show a run again: text, JSON, CSV or a page")
         .args([
             positional_arg("run", "RUN").num_args(1..).default_value("latest").help(
-                "Run folder, its name below --runs-dir, or `latest`; several are shown side \
-                 by side",
+                "Run folder, name, baseline or `latest`; several are shown side by side",
             ),
             value_flag("format", "FORMAT")
                 .value_parser(PossibleValuesParser::new(formats))
@@ -155,47 +151,6 @@ fn report_runs(
     Ok(bad.filter(|_| args.get_flag("strict")).unwrap_or(CommandOutcome::Done))
 }
 
-/// The run folder that is meant.
-pub(super) fn find_run(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
-    if run == "latest" {
-        return archive::latest_run(runs_dir).map_err(|e| run_mistake(&e));
-    }
-    let below = runs_dir.join(run);
-    let path = PathBuf::from(run);
-    let found = if !path.exists() && below.exists() { below } else { path };
-    if found.join(META).exists() {
-        return Ok(found);
-    }
-    let holds_runs = archive::list_runs(&found).is_ok_and(|runs| !runs.is_empty());
-    if found.exists() && !holds_runs {
-        return Ok(found);
-    }
-    let (why, dir) = match holds_runs {
-        true => (format!("{run} is a folder of runs"), found.as_path()),
-        false => (format!("there is no run {run}"), runs_dir),
-    };
-    Err(Mistake::new("RUN", why).hint(known_runs(dir)).into())
-}
-
-/// The newest runs of a folder in words.
-fn known_runs(dir: &Path) -> String {
-    let runs = archive::list_runs(dir).unwrap_or_default();
-    let names = runs.iter().rev().filter_map(|(path, _)| path.file_name());
-    let names: Vec<_> = names.take(SHOWN_RUNS).map(|name| name.to_string_lossy()).collect();
-    let dir = dir.display();
-    match (names.is_empty(), runs.len() - names.len()) {
-        (true, _) => format!("there are no runs in {dir}; --runs-dir names another folder"),
-        (false, 0) => format!("in {dir}: latest, {}", names.join(", ")),
-        (false, more) => format!("in {dir}: latest, {}, and {more} more", names.join(", ")),
-    }
-}
-
-/// A wrong folder is wrong input.
-fn run_mistake(error: &archive::ArchiveError) -> anyhow::Error {
-    let (why, hint) = (error.to_string(), Some(error.hint().to_owned()));
-    Mistake::new("RUN", why).maybe_hint(hint).into()
-}
-
 /// A run folder's contents. Loads of folders that keep no facts of their workload get today's, by its name and options.
 ///
 /// # Errors
@@ -269,25 +224,4 @@ fn replace_file(path: &Path, text: &[u8]) -> anyhow::Result<()> {
         .and_then(|()| std::fs::rename(&beside, path));
     done.inspect_err(|_| drop(std::fs::remove_file(&beside)))
         .with_context(|| format!("write {}", path.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_run_that_is_not_there_is_told_with_those_that_are() {
-        let dir = tempfile::tempdir().unwrap();
-        let wrong = |run: &str| {
-            let error = find_run(run, dir.path()).unwrap_err().downcast::<Mistake>().unwrap();
-            (error.to_string(), error.hint.unwrap())
-        };
-        let (why, hint) = wrong("nosuch");
-        assert_eq!(why, "RUN: there is no run nosuch");
-        assert!(hint.ends_with("; --runs-dir names another folder"), "{hint}");
-        let run = dir.path().join("2026-11-21T07-40-15Z_a");
-        std::fs::create_dir(&run).unwrap();
-        std::fs::write(run.join(META), "{}").unwrap();
-        assert_eq!(find_run("2026-11-21T07-40-15Z_a", dir.path()).unwrap(), run);
-    }
 }

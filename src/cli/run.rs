@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
 
-use super::arguments::{positional_arg, switch_flag, value_flag};
+use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::run_names::find_plan;
 use super::step_lines::StepLines;
 use super::{connection, plan_file, present, replay};
 use crate::analysis;
@@ -41,7 +42,7 @@ pub(super) fn add_plan_flags(command: Command) -> Command {
     let command = command.args([
         positional_arg("plan", "PLAN")
             .required(true)
-            .help("A plan file, or a run folder to repeat"),
+            .help("A plan, its name here or in docs/plans, or a run to repeat"),
         switch_flag("dry-run").help("Print the steps and their statements, and do nothing"),
         switch_flag("quiet").help("Show only the summary").short('q'),
         switch_flag("plain").help("Never overwrite lines, also on a terminal"),
@@ -78,7 +79,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let finished = experiment::run_schedule(
         &plan,
         &mut *script,
-        RunCommand::Run,
+        context.run_origin(RunCommand::Run),
         &context.stop,
         &mut listener,
     );
@@ -108,7 +109,8 @@ pub(super) fn plan_from_args(
     args: &ArgMatches,
     context: &CliContext,
 ) -> anyhow::Result<(Plan, Option<PlanLock>)> {
-    let given = PathBuf::from(args.get_one::<String>("plan").expect("clap asks for it"));
+    let given = text_arg(args, "plan").expect("clap asks for it");
+    let given = find_plan(given, Path::new(text_arg(args, "runs-dir").unwrap_or("runs")))?;
     let (plan, repeats) = read_plan(&given, context)?;
     Ok((apply_args(plan, args, context)?, repeats))
 }

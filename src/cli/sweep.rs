@@ -47,7 +47,12 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         return Ok(CommandOutcome::Done);
     }
     let mut listener = StepLines::new(args, context, &plan, None);
-    let finished = experiment::run_plan(&plan, RunCommand::Sweep, &context.stop, &mut listener);
+    let finished = experiment::run_plan(
+        &plan,
+        context.run_origin(RunCommand::Sweep),
+        &context.stop,
+        &mut listener,
+    );
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -32,7 +32,7 @@ pub use dry_run::{DryRunStep, dry_run_steps};
 pub use order::variant_order;
 pub use pool_instances::least_pool_bytes;
 pub use run::{build_schedule, check_plan, run_plan, run_schedule};
-pub use run_context::FinishedRun;
+pub use run_context::{FinishedRun, RunOrigin};
 pub use schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
 pub use steps::{
     LoadOverrides, PlanStep, StepKind, block_count, block_steps, first_steps, plan_steps,

@@ -7,7 +7,7 @@ use anyhow::Context;
 use super::capacity::CapacitySchedule;
 use super::error_log::{self, ErrorLogBaseline};
 use super::monitor::RunMonitor;
-use super::run_context::{FinishedRun, RunContext, RunEnd};
+use super::run_context::{FinishedRun, RunContext, RunEnd, RunOrigin};
 use super::schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
 use super::settings::FirstStart;
 use super::steps::{LoadOverrides, PlanStep, StepKind};
@@ -17,7 +17,7 @@ use super::trial::{self, TrialPosition};
 use super::waits::{self, WaitsWatch};
 use super::{RunListener, facts, noise, pool_instances, preflight, resolved, settings};
 use crate::analysis;
-use crate::archive::{RunCommand, RunState, StepRecord, WarmedRecord};
+use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason, private};
 use crate::client::Target;
 use crate::plan::{Mistakes, Plan, WarmPlan};
@@ -34,14 +34,14 @@ use crate::workload::{JobProgress, Workload};
 /// folder and in what is returned.
 pub fn run_plan(
     plan: &Plan,
-    command: RunCommand,
+    origin: impl Into<RunOrigin>,
     stop: &Stop,
     listener: &mut dyn RunListener,
 ) -> anyhow::Result<FinishedRun> {
     run_schedule(
         plan,
         &mut *build_schedule(plan, &|run| analysis::judge_interim(run).ends),
-        command,
+        origin,
         stop,
         listener,
     )
@@ -88,7 +88,7 @@ pub fn check_plan(plan: &Plan) -> anyhow::Result<()> {
 pub fn run_schedule(
     plan: &Plan,
     schedule: &mut dyn StepSchedule,
-    command: RunCommand,
+    origin: impl Into<RunOrigin>,
     stop: &Stop,
     listener: &mut dyn RunListener,
 ) -> anyhow::Result<FinishedRun> {
@@ -101,8 +101,9 @@ pub fn run_schedule(
     if !plan.prepare {
         workload.check_ready(stop)?;
     }
-    let care = noise::choose_noise_checks(plan, &command);
-    let run = RunContext::start_run(plan, command, stop, listener)?;
+    let origin = origin.into();
+    let care = noise::choose_noise_checks(plan, &origin.command);
+    let run = RunContext::start_run(plan, origin, stop, listener)?;
     if let Some(server) = &record {
         run.notify_listener(|listener| listener.server_known(server));
     }

@@ -26,6 +26,23 @@ pub(super) struct RunContext<'a> {
     listener: Mutex<&'a mut dyn RunListener>,
 }
 
+/// What a run was asked by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunOrigin {
+    /// Which command.
+    pub command: RunCommand,
+    /// The command line as it was typed, without passwords.
+    pub command_line: Option<String>,
+    /// What came from the defaults file or from the environment, in words.
+    pub defaults: Vec<String>,
+}
+
+impl From<RunCommand> for RunOrigin {
+    fn from(command: RunCommand) -> RunOrigin {
+        RunOrigin { command, ..RunOrigin::default() }
+    }
+}
+
 /// How far a run came, and what stopped it, if anything did.
 pub(super) type RunEnd = (RunState, Option<anyhow::Error>);
 
@@ -47,14 +64,16 @@ impl<'a> RunContext<'a> {
     /// When the folder can't be made, or the disk is as good as full.
     pub(super) fn start_run(
         plan: &Plan,
-        command: RunCommand,
+        origin: RunOrigin,
         stop: &'a Stop,
         listener: &'a mut dyn RunListener,
     ) -> anyhow::Result<RunContext<'a>> {
         let clock = RealClock::start_now();
         let meta = RunMeta {
             name: plan.name.clone(),
-            command,
+            command: origin.command,
+            command_line: origin.command_line,
+            defaults: origin.defaults,
             origin_unix_ns: clock.origin_unix_ns(),
             seed: plan.seed,
             allow: plan.allow.clone(),

@@ -69,7 +69,7 @@ fn what_cannot_be_compared_is_refused() {
     };
     refused(&[&b, "--base", &a], "load workers: the base has 1, the other 2");
     refused(&[&a, "--base", &a], "named twice");
-    refused(&[&b, "--base", "elsewhere"], "there is no run elsewhere");
+    refused(&[&b, "--base", "elsewhere"], "there is no run `elsewhere`");
     refused(&[&b, "--base", &a, "--metric", "p97"], "there is no metric p97");
     refused(&[&b, "--base", &a, "--margin", "200%"], "not a share below 100 %");
     let forced = sweat(dir.path(), &["compare", &b, "--base", &a, "--force"]);

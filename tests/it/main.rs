@@ -22,6 +22,7 @@ mod replay_report;
 mod report;
 mod results;
 mod run;
+mod runs;
 mod sandbox;
 mod sandbox_life;
 mod scaling;

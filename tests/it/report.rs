@@ -63,7 +63,7 @@ fn wrong_folders_are_named() {
     let dir = tempfile::tempdir().unwrap();
     for (args, words) in [
         (&["report"][..], "no run in runs"),
-        (&["report", "nowhere"][..], "there is no run nowhere"),
+        (&["report", "nowhere"][..], "there is no run `nowhere`"),
     ] {
         let output = sweat(dir.path(), args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", err(&output));

@@ -86,7 +86,7 @@ pub fn find_format(name: &str) -> Option<&'static ReportFormat> {
 }
 
 /// A wall time (nanoseconds since 1970) as RFC 3339 UTC.
-fn format_utc(unix_ns: u64) -> String {
+pub fn format_utc(unix_ns: u64) -> String {
     let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(unix_ns);
     humantime::format_rfc3339_millis(at).to_string()
 }

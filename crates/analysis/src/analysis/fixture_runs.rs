@@ -397,6 +397,8 @@ impl ServerSimulator {
             id: format!("2026-11-21T07-40-15Z_{command}"),
             name: command.to_owned(),
             command: command.into(),
+            command_line: Some(format!("sweat {command} --sandbox")),
+            defaults: Vec::new(),
             origin_unix_ns: 1_795_246_815 * SECOND,
             ended_ns: Some(self.now),
             state: RunState::Done,

@@ -171,6 +171,8 @@ fn run_header(meta: &RunMeta) -> RunHeader {
         name: meta.name.clone(),
         question: meta.asked.question.clone().filter(|text| !text.trim().is_empty()),
         command: meta.command.clone(),
+        command_line: meta.command_line.clone(),
+        defaults: meta.defaults.clone(),
         tool_version: meta.tool_version.clone(),
         origin_unix_ns: meta.origin_unix_ns,
         seconds: meta.ended_ns.map(|ns| ns as f64 / 1e9),

@@ -50,6 +50,14 @@ pub enum ArchiveError {
         /// Its layout.
         format: u32,
     },
+    /// The list of baselines can't be read.
+    #[error("{} is not a list of baselines: {why}", .path.display())]
+    Baselines {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
     /// A folder of runs without runs.
     #[error("no run in {}", .path.display())]
     NoRuns {
@@ -72,6 +80,7 @@ impl ArchiveError {
             ArchiveError::Newer { .. } => {
                 "read it with the version of sweat named in its meta.json"
             }
+            ArchiveError::Baselines { .. } => "mend the file, or remove it and save them again",
             ArchiveError::NoRuns { .. } => "run a load first, or name the run's folder",
         }
     }

@@ -13,8 +13,10 @@
 //!   variables.json     the server's variables at start and end, with origin
 //!   log.txt            notes in words
 //!   manifest.json      sizes and SHA-256 of all of these, written last
+//! runs/baselines.json  names given to runs
 //! ```
 
+mod baselines;
 mod convert;
 mod error;
 mod file;
@@ -32,6 +34,7 @@ mod types;
 mod waits;
 mod writer;
 
+pub use baselines::{name_baseline, read_baselines, reason_to_keep, remove_run};
 pub use convert::{finite_counters, join_variables};
 pub use error::ArchiveError;
 pub use hlog::hdr_base64;

@@ -107,6 +107,8 @@ fn meta() -> RunMeta {
     RunMeta {
         name: "demo run".to_owned(),
         command: RunCommand::Bench,
+        command_line: Some("sweat bench null -p".to_owned()),
+        defaults: vec!["threads = 8 (SWEAT_THREADS)".to_owned()],
         load: Some(LoadRequest { until_steady: true, fixed_work: false }),
         origin_unix_ns: 1_795_246_815_123_456_789,
         seed: u64::MAX,

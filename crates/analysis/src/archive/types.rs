@@ -62,6 +62,12 @@ pub struct RunMeta {
     pub name: String,
     /// Which command.
     pub command: RunCommand,
+    /// The command line as it was typed, without passwords; absent in older folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_line: Option<String>,
+    /// What came from the defaults file or from variables of the environment: `threads = 8 (SWEAT_THREADS)`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<String>,
     /// Wall time of the clock's origin, nanoseconds since 1970.
     pub origin_unix_ns: u64,
     /// When the run ended.

@@ -128,6 +128,10 @@ fn page_header(findings: &RunFindings) -> String {
     let started = format_utc(head.origin_unix_ns).replace('T', " ");
     let mut facts = vec![format!("{} UTC", started.split('.').next().unwrap_or_default())];
     facts.extend(head.seconds.map(|s| format!("{} in all", format_time(s))));
+    let typed = head
+        .command_line
+        .as_deref()
+        .map(|line| format!("<p class=\"facts typed\"><code>{}</code></p>", escape_html(line)));
     let state = state_word(head.state);
     let spans = |facts: &[String]| -> String {
         facts.iter().map(|fact| format!("<span>{}</span> ", escape_html(fact))).collect()
@@ -138,11 +142,12 @@ fn page_header(findings: &RunFindings) -> String {
     };
     format!(
         "<header><div><p class=\"brand\">sweat <span>{}</span></p><h1>{}</h1><p class=\"facts\">{}\
-         <span class=\"state {state}\">{state}</span></p>{measured_on}</div>\
+         <span class=\"state {state}\">{state}</span></p>{measured_on}{}</div>\
          <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
         escape_html(head.command.as_str()),
         escape_html(page_name(head)),
         spans(&facts),
+        typed.unwrap_or_default()
     )
 }
 

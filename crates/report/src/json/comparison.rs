@@ -22,6 +22,8 @@ pub(super) fn comparison_report(findings: &ComparisonFindings) -> Value {
             "id": findings.joined_ids(),
             "name": "",
             "command": "compare",
+            "command_line": null,
+            "defaults": [],
             "started": format_utc(started),
             "ended": null,
             "seconds": null,

@@ -50,6 +50,8 @@ fn report_json(findings: &RunFindings) -> Value {
             "id": head.id,
             "name": head.name,
             "command": head.command,
+            "command_line": head.command_line,
+            "defaults": head.defaults,
             "started": format_utc(head.origin_unix_ns),
             "ended": ended.map(format_utc),
             "seconds": head.seconds,

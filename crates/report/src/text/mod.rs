@@ -346,6 +346,10 @@ fn write_run_facts(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
     if let Some(text) = describe_data(&findings.data) {
         write_paragraph(out, "Data   ", &text)?;
     }
+    if let Some(line) = &head.command_line {
+        let took = head.seconds.map(|s| format!(" ({} in all)", format_time(s)));
+        write_paragraph(out, "Typed  ", &format!("{line}{}", took.unwrap_or_default()))?;
+    }
     let folder = findings.folder.as_deref().unwrap_or(&head.id);
     if !folder.is_empty() {
         writeln!(out, "Run    {}", replace_controls(folder))?;

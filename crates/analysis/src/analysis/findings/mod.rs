@@ -146,6 +146,10 @@ pub struct RunHeader {
     pub question: Option<String>,
     /// `bench`, `demo`, ...
     pub command: RunCommand,
+    /// The command line as it was typed, without passwords.
+    pub command_line: Option<String>,
+    /// What came from the defaults file or the environment, in words.
+    pub defaults: Vec<String>,
     /// Version of sweat that measured.
     pub tool_version: String,
     /// Wall time of the clock's origin, nanoseconds since 1970.
