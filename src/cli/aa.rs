@@ -43,7 +43,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let finished = experiment::run_schedule(
         &plan,
         &mut script,
-        context.run_origin(RunCommand::Aa),
+        context.run_origin(RunCommand::Aa, args),
         &context.stop,
         &mut listener,
     );

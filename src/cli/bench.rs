@@ -169,7 +169,7 @@ fn run_load(
     let mut listener = listener::TerminalListener::new(plan, args, context);
     let finished = experiment::run_plan(
         plan,
-        context.run_origin(RunCommand::Bench),
+        context.run_origin(RunCommand::Bench, args),
         &context.stop,
         &mut listener,
     );

@@ -66,7 +66,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let mut listener = StepLines::new(args, context, &plan, None);
     let finished = experiment::run_plan(
         &plan,
-        context.run_origin(RunCommand::Capacity),
+        context.run_origin(RunCommand::Capacity, args),
         &context.stop,
         &mut listener,
     );

@@ -2,12 +2,15 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use clap::ArgMatches;
+
 use crate::archive::RunCommand;
 use crate::base::Stop;
 use crate::base::terminal::sanitize_text;
 use crate::experiment::RunOrigin;
 
 use super::argv::TypedPassword;
+use super::defaults::UserDefaults;
 use super::exit::OutputClosed;
 
 /// What every command gets besides its own words.
@@ -18,24 +21,32 @@ pub(super) struct CliContext {
     pub(super) password: TypedPassword,
     /// The command line as it was typed, without passwords.
     pub(super) command_line: String,
+    /// What holds where neither flags nor a plan say otherwise.
+    pub(super) defaults: UserDefaults,
     /// What the terminal can do.
     pub(super) terminal: TerminalFeatures,
 }
 
 impl CliContext {
     /// The context of this process.
-    pub(super) fn from_process(password: TypedPassword, command_line: String) -> CliContext {
+    pub(super) fn from_process(
+        password: TypedPassword,
+        command_line: String,
+        defaults: UserDefaults,
+    ) -> CliContext {
         let terminal = TerminalFeatures::from_environment();
-        CliContext { stop: Stop::new(), password, command_line, terminal }
+        CliContext { stop: Stop::new(), password, command_line, defaults, terminal }
     }
 
     /// What a run's record keeps of how it was asked for.
-    pub(super) fn run_origin(&self, command: impl Into<RunCommand>) -> RunOrigin {
-        RunOrigin {
-            command: command.into(),
-            command_line: Some(self.command_line.clone()),
-            defaults: Vec::new(),
-        }
+    pub(super) fn run_origin(
+        &self,
+        command: impl Into<RunCommand>,
+        args: &ArgMatches,
+    ) -> RunOrigin {
+        let command = command.into();
+        let defaults = self.defaults.used_by(&command, args);
+        RunOrigin { command, command_line: Some(self.command_line.clone()), defaults }
     }
 
     /// Writes data to stdout; what a terminal would obey only where it is our own colour.

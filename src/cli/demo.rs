@@ -73,7 +73,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let mut listener = DemoListener::new(args, context, &plan);
     let finished = experiment::run_plan(
         &plan,
-        context.run_origin(RunCommand::Demo),
+        context.run_origin(RunCommand::Demo, args),
         &context.stop,
         &mut listener,
     );

@@ -13,6 +13,7 @@ mod compare;
 mod completion;
 mod connection;
 mod context;
+mod defaults;
 mod demo;
 mod digest;
 mod doctor;
@@ -22,6 +23,7 @@ mod foreign;
 mod help;
 mod hotset;
 mod hotset_save;
+mod init;
 mod login_path;
 #[cfg(not(feature = "live-view"))]
 mod no_live_view;
@@ -52,6 +54,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::server::journal::RestoreError;
 use context::CliContext;
+use defaults::UserDefaults;
 use exit::CommandOutcome;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
@@ -59,6 +62,7 @@ const COMMANDS: &[CommandEntry] = &[
     (demo::command, demo::run),
     (bench::command, bench::run),
     (run::command, run::run),
+    (init::command, init::run),
     (sweep::command, sweep::run),
     (capacity::command, capacity::run),
     (aa::command, aa::run),
@@ -90,13 +94,19 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut words = argv::parse_command_line(args.collect());
     argv::wipe_passwords();
     bench::move_workload_first(&mut words.args, &takes_value);
-    let context = CliContext::from_process(words.password, words.typed);
+    let (defaults, wrong) = match UserDefaults::read() {
+        Ok(defaults) => (defaults, None),
+        Err(error) => (UserDefaults::default(), Some(error)),
+    };
+    let context = CliContext::from_process(words.password, words.typed, defaults);
     if let Some(text) = help::requested_help(&words.args) {
         let told = context.print_output(&text).map(|()| CommandOutcome::Done);
         return exit::report_result(told, &context).into();
     }
     let result = signals::watch_signals(&context.stop).map_err(Into::into).and_then(|()| {
+        wrong.map_or(Ok(()), Err)?;
         let program = bench::add_declared_options(root_command(), &words.args);
+        let program = context.defaults.apply_to(program);
         let matches = program
             .try_get_matches_from(&words.args)
             .map_err(|error| exit::explain_usage(error, &words.args))?;

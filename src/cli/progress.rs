@@ -127,7 +127,8 @@ fn progress_text(progress: &JobProgress, before: u64, elapsed: Nanos) -> String 
     text
 }
 
-fn time_left(left: Duration) -> String {
+/// `40 s`, `3 min`, `1.5 h`.
+pub(super) fn time_left(left: Duration) -> String {
     match left.as_secs() {
         s @ 0..=99 => format!("{s} s"),
         s @ 100..=5999 => format!("{} min", s.div_ceil(60)),

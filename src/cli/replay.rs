@@ -73,7 +73,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     experiment::check_plan(&plan)?;
     let mut listener = TerminalListener::new(&plan, args, context);
     let finished =
-        experiment::run_plan(&plan, context.run_origin(KIND), &context.stop, &mut listener);
+        experiment::run_plan(&plan, context.run_origin(KIND, args), &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
 }

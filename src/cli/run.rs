@@ -8,7 +8,7 @@ use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::run_names::find_plan;
-use super::step_lines::StepLines;
+use super::step_lines::{StepLines, estimate_text};
 use super::{connection, plan_file, present, replay};
 use crate::analysis;
 use crate::archive::RunCommand;
@@ -79,7 +79,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let finished = experiment::run_schedule(
         &plan,
         &mut *script,
-        context.run_origin(RunCommand::Run),
+        context.run_origin(RunCommand::Run, args),
         &context.stop,
         &mut listener,
     );
@@ -121,7 +121,9 @@ pub(super) fn plan_from_args(
 /// Mistakes of the plan.
 pub(super) fn print_steps(plan: &Plan, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     experiment::check_plan(plan)?;
-    context.print_output(&dry_run_text(&experiment::dry_run_steps(plan)?))?;
+    let mut text = dry_run_text(&experiment::dry_run_steps(plan)?);
+    text += &format!("\n{}\n", estimate_text(plan));
+    context.print_output(&text)?;
     Ok(CommandOutcome::Done)
 }
 
@@ -165,9 +167,7 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
     if let Some(name) = text("name") {
         plan.name.clone_from(name);
     }
-    if let Some(dir) = text("runs-dir") {
-        plan.runs_dir = PathBuf::from(dir);
-    }
+    context.defaults.apply_to_plan(&mut plan, args, false);
     match present::allowed_caveats(args) {
         Ok(ids) => plan.allow.extend(ids),
         Err(list) => mistakes.extend(list),

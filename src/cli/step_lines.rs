@@ -1,12 +1,14 @@
 //! A run of several steps as lines: one for each step with the time it took, and how far the longer ones are.
 
+use std::time::Duration;
+
 use clap::ArgMatches;
 
 use super::context::CliContext;
-use super::progress::ProgressLine;
+use super::progress::{ProgressLine, time_left};
 use crate::analysis::number_format::format_number;
-use crate::archive::PlanLock;
-use crate::experiment::{PlanStep, RunListener};
+use crate::archive::{PlanLock, RecordedStepKind};
+use crate::experiment::{self, PlanStep, RemainingTime, RunListener, TimeEstimate};
 use crate::plan::Plan;
 use crate::recorder::Interval;
 use crate::report::shorten_cell;
@@ -24,7 +26,10 @@ pub(super) struct StepLines<'a> {
     load_s: u64,
     /// Events of the load under way, and seconds it has run; `None` outside loads.
     load: Option<(u64, f64)>,
+    /// `[  3/17] block 1, a: restart`
     place: String,
+    number: usize,
+    left: RemainingTime,
     /// What the run to be repeated came to.
     repeats: Option<PlanLock>,
 }
@@ -39,6 +44,9 @@ impl<'a> StepLines<'a> {
         repeats: Option<PlanLock>,
     ) -> StepLines<'a> {
         let quiet = args.get_flag("quiet");
+        if !quiet {
+            context.print_message(&estimate_text(plan));
+        }
         StepLines {
             context,
             progress: ProgressLine::new(context.terminal, quiet, args.get_flag("plain")),
@@ -46,8 +54,19 @@ impl<'a> StepLines<'a> {
             load_s: plan.load.time.map_or(0, |time| time.as_secs()),
             load: None,
             place: String::new(),
+            number: 0,
+            left: RemainingTime::from_plan(plan),
             repeats,
         }
+    }
+
+    /// How far the step is; its number also says how long is left of all steps.
+    fn show_progress(&mut self, progress: JobProgress) {
+        let of_step = self.load.map_or(0.0, |(_, time)| time);
+        let left = self.left.seconds_from(self.number).map(|all| (all - of_step).max(0.0));
+        let left = left.map(|s| format!(", {} left]", time_left(Duration::from_secs_f64(s))));
+        let label = progress.label.replacen(']', left.as_deref().unwrap_or("]"), 1);
+        self.progress.show(&JobProgress { label, ..progress });
     }
 
     fn print_line(&mut self, line: &str) {
@@ -55,6 +74,38 @@ impl<'a> StepLines<'a> {
             self.progress.finish();
             self.context.print_message(line);
         }
+    }
+}
+
+/// How long a plan takes: the times that it says itself, and which steps it does not say it of.
+pub(super) fn estimate_text(plan: &Plan) -> String {
+    let TimeEstimate { loads, settling, unknown } = experiment::estimate_time(plan);
+    let mut text = format!("takes {} of loads", format_minutes(loads.as_secs_f64()));
+    if !settling.is_zero() {
+        text += &format!(", at most {} of settling", format_minutes(settling.as_secs_f64()));
+    }
+    if let Some(most) = plan.until_clear {
+        text += &format!(", and more up to {most} blocks");
+    }
+    let name = |(kind, count): (&RecordedStepKind, &usize)| match count {
+        1 => kind.as_str().replace('_', " "),
+        count => format!("{count} x {}", kind.as_str().replace('_', " ")),
+    };
+    let names: Vec<String> = unknown.iter().map(name).collect();
+    match names.is_empty() {
+        true => text,
+        false => format!("{text}\n  plus {}", names.join(", ")),
+    }
+}
+
+/// `2 min 15 s`, rounded to seconds.
+fn format_minutes(seconds: f64) -> String {
+    let all = seconds.round() as u64;
+    let (hours, minutes, seconds) = (all / 3600, all / 60 % 60, all % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds} s"),
+        (0, _) => format!("{minutes} min {seconds} s"),
+        _ => format!("{hours} h {minutes} min"),
     }
 }
 
@@ -73,10 +124,12 @@ impl RunListener for StepLines<'_> {
     fn step_started(&mut self, step: &PlanStep, number: usize, of: usize) {
         self.place = format!("[{number:>3}/{of}] {step}");
         self.load = step.is_load().then_some((0, 0.0));
-        self.progress.show(&JobProgress { label: self.place.clone(), ..JobProgress::default() });
+        self.number = number;
+        self.show_progress(JobProgress { label: self.place.clone(), ..JobProgress::default() });
     }
 
-    fn step_ended(&mut self, _step: &PlanStep, seconds: f64) {
+    fn step_ended(&mut self, step: &PlanStep, seconds: f64) {
+        self.left.add_ended(step, seconds);
         let rate = match self.load.take() {
             Some((events, time)) if time > 0.0 => {
                 format!("  {:>9} events/s", format_number(events as f64 / time))
@@ -89,7 +142,7 @@ impl RunListener for StepLines<'_> {
 
     fn step_progressed(&mut self, progress: &JobProgress) {
         let label = format!("{}: {}", self.place, progress.label);
-        self.progress.show(&JobProgress { label, ..progress.clone() });
+        self.show_progress(JobProgress { label, ..progress.clone() });
     }
 
     fn interval_ended(&mut self, interval: &Interval) {
@@ -97,10 +150,39 @@ impl RunListener for StepLines<'_> {
         *events += interval.event_count();
         *time += interval.ended.since(interval.began).to_seconds();
         let (done, total) = (*time as u64, self.load_s);
-        self.progress.show(&JobProgress { label: self.place.clone(), done, total, unit: "s" });
+        self.show_progress(JobProgress { label: self.place.clone(), done, total, unit: "s" });
     }
 
     fn note_added(&mut self, text: &str) {
         self.print_line(&format!("note: {text}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::VariantPlan;
+
+    #[test]
+    fn a_plan_says_how_long_it_takes() {
+        let mut plan = Plan {
+            variants: vec![VariantPlan::default(); 2],
+            passes: 1,
+            blocks: 5,
+            ..Plan::default()
+        };
+        plan.load.time = Some(Duration::from_secs(8));
+        assert_eq!(estimate_text(&plan), "takes 1 min 20 s of loads");
+        (plan.prepare, plan.cold) = (true, true);
+        plan.settle = Some(Duration::from_secs(10));
+        assert_eq!(
+            estimate_text(&plan),
+            "takes 1 min 20 s of loads, at most 1 min 40 s of settling\n  \
+             plus prepare, 10 x restart cold"
+        );
+        plan.until_clear = Some(20);
+        assert!(estimate_text(&plan).contains(", and more up to 20 blocks\n"));
+        assert_eq!(format_minutes(7380.0), "2 h 3 min");
+        assert_eq!(format_minutes(59.4), "59 s");
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let mut listener = StepLines::new(args, context, &plan, None);
     let finished = experiment::run_plan(
         &plan,
-        context.run_origin(RunCommand::Sweep),
+        context.run_origin(RunCommand::Sweep, args),
         &context.stop,
         &mut listener,
     );

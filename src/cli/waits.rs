@@ -77,7 +77,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let finished = experiment::run_schedule(
         &plan,
         &mut script,
-        context.run_origin(RunCommand::Waits),
+        context.run_origin(RunCommand::Waits, args),
         &context.stop,
         &mut listener,
     );

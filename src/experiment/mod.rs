@@ -7,6 +7,7 @@ mod change;
 pub mod doctor;
 mod dry_run;
 mod error_log;
+mod estimate;
 mod facts;
 mod machine;
 mod monitor;
@@ -29,6 +30,7 @@ mod watch_cost;
 
 pub use change::SET_GLOBAL;
 pub use dry_run::{DryRunStep, dry_run_steps};
+pub use estimate::{RemainingTime, TimeEstimate, estimate_time};
 pub use order::variant_order;
 pub use pool_instances::least_pool_bytes;
 pub use run::{build_schedule, check_plan, run_plan, run_schedule};

@@ -115,3 +115,53 @@ fn a_plan_is_found_by_its_name() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(err(&wrong).contains("did you mean mine?"), "{}", err(&wrong));
 }
+
+#[test]
+fn defaults_hold_where_nothing_is_typed_and_are_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let config = dir.join(".config/sweat");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), "threads = 2\nruns-dir = \"mine\"\n").unwrap();
+    let words = ["bench", "null", "--events=100", "--quiet", "--format=json"];
+    let report = |more: &[&str], threads: &str| {
+        let mut command = program(dir, &[&words, more].concat());
+        let output = command.env("SWEAT_THREADS", threads).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let by_file = report(&[], "");
+    assert_eq!(by_file["trials"][0]["workers"], 2);
+    assert!(dir.join("mine").is_dir() && !dir.join("runs").exists());
+    let told = by_file["run"]["defaults"].to_string();
+    assert!(told.contains("threads = 2 (") && told.contains("runs-dir = mine"), "{told}");
+    let by_variable = report(&[], "3");
+    assert_eq!(by_variable["trials"][0]["workers"], 3);
+    assert!(by_variable["run"]["defaults"].to_string().contains("threads = 3 (SWEAT_THREADS)"));
+    let by_flag = report(&["--threads=1"], "3");
+    assert_eq!(by_flag["trials"][0]["workers"], 1);
+    assert!(!by_flag["run"]["defaults"].to_string().contains("threads"));
+    assert!(out(&sweat(dir, &["runs", "latest"])).starts_with("mine/"));
+    std::fs::write(config.join("config.toml"), "\nthreds = 2\n").unwrap();
+    let wrong = sweat(dir, &["runs"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(err(&wrong).contains("config.toml line 2: threds"), "{}", err(&wrong));
+}
+
+#[test]
+fn a_plan_to_start_from_is_written_once_and_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    assert_eq!(sweat(dir, &["init", "first"]).status.code(), Some(0));
+    let twice = sweat(dir, &["init", "first"]);
+    assert_eq!(twice.status.code(), Some(2), "{}", err(&twice));
+    assert!(err(&twice).contains("--force"), "{}", err(&twice));
+    assert_eq!(sweat(dir, &["init", "first", "--force"]).status.code(), Some(0));
+    let looked = sweat(dir, &["run", "first", "--dry-run"]);
+    assert_eq!(looked.status.code(), Some(0), "{}", err(&looked));
+    let told = out(&looked);
+    assert!(
+        told.contains("\ntakes 3 min 20 s of loads, at most 1 min 40 s of settling\n"),
+        "{told}"
+    );
+}

@@ -16,9 +16,7 @@ mod text;
 
 pub use overlay::{DifferingSetting, MULTI_RUN_FORMATS, write_side_by_side};
 pub use statements::STATEMENT_FORMATS;
-pub use text::{
-    caveat_explanation_text, caveat_list_text, format_paragraph, shorten_cell,
-};
+pub use text::{caveat_explanation_text, caveat_list_text, format_paragraph, shorten_cell};
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};

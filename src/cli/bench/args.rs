@@ -179,9 +179,8 @@ fn base_plan(
             .hint(format!("one of {}", workload_names().join(", ")))
             .into());
     }
-    if let Some(dir) = args.get_one::<String>("runs-dir") {
-        plan.runs_dir = PathBuf::from(dir);
-    }
+    let has_plan = args.contains_id("plan");
+    context.defaults.apply_to_plan(&mut plan, args, !has_plan);
     match args.get_one::<String>("name") {
         Some(name) => plan.name.clone_from(name),
         None if plan.name.is_empty() => plan.name.clone_from(&plan.workload.kind),

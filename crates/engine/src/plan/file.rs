@@ -1,11 +1,13 @@
 //! Plans in files, TOML: read with all mistakes together, written back without passwords.
 
 mod capacity;
+mod defaults;
 mod document;
 mod read;
 mod variants;
 mod write;
 
+pub use defaults::{DefaultSettings, KnownNames, defaults_from_toml, known_id};
 pub use read::{DeclareOptions, KnownPlugins, from_toml};
 pub use write::to_toml;
 

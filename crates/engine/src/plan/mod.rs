@@ -14,7 +14,10 @@ mod stages;
 pub use capacity::CapacityPlan;
 pub use check::{Check, CheckCondition, checks_in};
 pub use compare::{DecidePlan, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
-pub use file::{CONSENT, DeclareOptions, KnownPlugins, from_toml, to_toml};
+pub use file::{
+    CONSENT, DeclareOptions, DefaultSettings, KnownNames, KnownPlugins, defaults_from_toml,
+    from_toml, known_id, to_toml,
+};
 pub use nearest::{did_you_mean, nearest_name, nearest_or_all, unknown_name};
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
