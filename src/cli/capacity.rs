@@ -122,6 +122,12 @@ fn plan_from_args(
         let hint = Some("leave out load.stages in the plan".to_owned());
         return Err(Mistake::new("--plan", why).maybe_hint(hint).into());
     }
+    if plan.warmup.is_some() {
+        let hint = "use --settle, which each step begins with";
+        return Err(Mistake::new("--warmup", "a search has no load to warm up for")
+            .hint(hint)
+            .into());
+    }
     if args.get_one::<String>("threads").is_none() {
         plan.load.workers = THREADS;
     }

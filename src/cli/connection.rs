@@ -345,7 +345,8 @@ mod tests {
         let words = ["x", "-h", "db 1", "--user=bench", "-S/run/s", "--no-defaults"];
         let args = command.try_get_matches_from(words).unwrap();
         let given = TypedPassword::Given(Secret::new("hush"));
-        let flags = typed_flags(&args, &CliContext::from_process(given));
+        let flags =
+            typed_flags(&args, &CliContext::from_process(given, String::new(), Default::default()));
         assert_eq!(flags, " -h 'db 1' -u bench -p -S /run/s --no-defaults");
     }
 

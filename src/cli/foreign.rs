@@ -91,7 +91,7 @@ const FOREIGN_WORDS: &[ForeignWord] = &[
     row(SYSBENCH, "--debug", Instead("leave it out: the run's folder holds all that was measured")),
     row(SYSBENCH, "--db-debug", Instead("leave it out: errors are shown with their statement")),
     row(SYSBENCH, "--validate", Instead("leave it out: results are always read to their end")),
-    row(SYSBENCH, "--warmup-time", Instead("--until-steady waits for a steady load")),
+    row(SYSBENCH, "--warmup-time", Is("--warmup")),
     row(
         SYSBENCH,
         "--thread-init-timeout",
@@ -146,7 +146,6 @@ const FOREIGN_WORDS: &[ForeignWord] = &[
     row(HTTP, "-n", Is("--events")),
     row(HTTP, "-t", Is("--threads")),
     row(HTTP, "-R", Is("--rate")),
-    row(HYPERFINE, "--warmup", Instead("--until-steady waits for a steady load; plans can warm")),
     row(HYPERFINE, "--runs", Is("--blocks of `sweat run` and `sweat sweep`")),
     row(HYPERFINE, "--min-runs", Is("--until-clear of `sweat run`")),
     row(HYPERFINE, "--parameter-list", Is("`sweat sweep threads=1,2,4 WORKLOAD`")),

@@ -36,9 +36,10 @@ pub(super) fn command() -> Command {
     let command = Command::new("report")
         .about("Show a run again: text, JSON, CSV or a page")
         .args([
-            positional_arg("run", "RUN").num_args(1..).default_value("latest").help(
-                "Run folder, name, baseline or `latest`; several are shown side by side",
-            ),
+            positional_arg("run", "RUN")
+                .num_args(1..)
+                .default_value("latest")
+                .help("Run folder, name, baseline or `latest`; several are shown side by side"),
             value_flag("format", "FORMAT")
                 .value_parser(PossibleValuesParser::new(formats))
                 .default_value("text")

@@ -206,11 +206,7 @@ fn list_runs(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandO
     let limit = reader.read_count("limit").map_or(0, |n| usize::try_from(n).unwrap_or(0));
     reader.finish()?;
     let place = runs_dir(args);
-    let mut runs = if place.exists() {
-        archive::list_runs(place).map_err(|e| run_mistake(&e))?
-    } else {
-        vec![]
-    };
+    let mut runs = read_list(place)?;
     let named = archive::read_baselines(place).map_err(|e| run_mistake(&e))?;
     let older = if limit == 0 { 0 } else { runs.len().saturating_sub(limit) };
     runs.drain(..older);
@@ -234,6 +230,14 @@ fn list_runs(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandO
         ),
     });
     Ok(CommandOutcome::Done)
+}
+
+/// The runs in a folder, the oldest first; none if there is no such folder.
+fn read_list(place: &Path) -> anyhow::Result<Vec<(PathBuf, RunMeta)>> {
+    if !place.exists() {
+        return Ok(Vec::new());
+    }
+    archive::list_runs(place).map_err(|e| run_mistake(&e))
 }
 
 /// What is wrong with a name for a baseline, if anything is.
@@ -292,7 +296,7 @@ fn prune_runs(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Command
     let older = reader.read_value("older", parse_time).unwrap_or_default();
     reader.finish()?;
     let place = runs_dir(args);
-    let mut runs = archive::list_runs(place).map_err(|e| run_mistake(&e))?;
+    let mut runs = read_list(place)?;
     let named = archive::read_baselines(place).map_err(|e| run_mistake(&e))?;
     let now = RealClock::start_now().origin_unix_ns();
     let oldest = now.saturating_sub(u64::try_from(older.as_nanos()).unwrap_or(u64::MAX));

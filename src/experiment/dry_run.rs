@@ -138,6 +138,7 @@ fn describe_step(
             own(&["the load for a while with its instruments on, and off, and on again"])
         }
         StepKind::Dump => own(&["SET GLOBAL innodb_buffer_pool_dump_now = ON"]),
+        StepKind::WarmUp { .. } => own(&["the load, not counted"]),
         StepKind::Load { over, .. } => {
             let load = trial::apply_overrides(&plan.load, over);
             let time = load.time.map(|time| format!(", {}", show_time(time))).unwrap_or_default();

@@ -35,7 +35,9 @@ pub fn estimate_time(plan: &Plan) -> TimeEstimate {
 /// The time that a step has by the plan; the longest for one that ends when the server is at rest.
 fn planned_time(plan: &Plan, step: &PlanStep) -> Option<Duration> {
     match &step.kind {
-        StepKind::Load { over, .. } => trial::apply_overrides(&plan.load, over).time,
+        StepKind::Load { over, .. } | StepKind::WarmUp { over } => {
+            trial::apply_overrides(&plan.load, over).time
+        }
         StepKind::Settle { most } => Some(*most),
         _ => None,
     }

@@ -246,6 +246,11 @@ impl StepRunner<'_, '_, '_> {
             StepKind::Settle { most } => self.wait_until_settled(*most, record),
             StepKind::Dump => self.dump_pool(record),
             StepKind::WatchCost => self.measure_watch_cost(record),
+            StepKind::WarmUp { over } => {
+                let (run, plan) = (self.run, self.plan);
+                let recording = trial::run_uncounted(run, plan, self.workload, over, record)?;
+                return Ok(trial::confirm_run_end(&recording, &self.environment, run));
+            }
             StepKind::Load { pass, over } => {
                 return self.run_load(step, *pass, over, record.number);
             }

@@ -54,6 +54,11 @@ pub enum StepKind {
         /// For so long at most.
         most: Duration,
     },
+    /// Run the load and count nothing.
+    WarmUp {
+        /// What is not as in the plan's load, among it the time.
+        over: LoadOverrides,
+    },
     /// Run the load.
     Load {
         /// From 1: which run since the variant began.
@@ -98,6 +103,7 @@ impl PlanStep {
             StepKind::Set { .. } => RecordedStepKind::Set,
             StepKind::Warm { .. } => RecordedStepKind::Warm,
             StepKind::Settle { .. } => RecordedStepKind::Settle,
+            StepKind::WarmUp { .. } => RecordedStepKind::WarmUp,
             StepKind::Load { .. } => RecordedStepKind::Load,
             StepKind::Dump => RecordedStepKind::Dump,
             StepKind::WatchCost => RecordedStepKind::WatchCost,
@@ -133,6 +139,9 @@ impl fmt::Display for PlanStep {
             StepKind::Set { settings } => write_settings(f, "set ", settings),
             StepKind::Warm { plan } => write!(f, "warm by {}", plan.strategy),
             StepKind::Settle { most } => write!(f, "settle, {} at most", show_time(*most)),
+            StepKind::WarmUp { over } => {
+                write!(f, "warm-up, {}", show_time(over.time.unwrap_or_default()))
+            }
             StepKind::Load { pass, over } => {
                 write!(f, "load, pass {pass}")?;
                 write_overrides(f, over)
@@ -223,6 +232,11 @@ pub(super) fn variant_steps(plan: &Plan, variant: &VariantPlan, block: u32) -> V
         value: variant.value,
         ..LoadOverrides::default()
     };
+    deeds.extend(
+        plan.warmup.map(|time| StepKind::WarmUp {
+            over: LoadOverrides { time: Some(time), ..over.clone() },
+        }),
+    );
     deeds.extend((1..=plan.passes).map(|pass| StepKind::Load { pass, over: over.clone() }));
     if variant.dump_after {
         deeds.push(StepKind::Dump);
@@ -254,6 +268,16 @@ mod tests {
     fn a_plain_load_is_one_step() {
         let plan = Plan { variants: vec![VariantPlan::default()], passes: 1, ..Plan::default() };
         assert_eq!(printed(&plan), ["load, pass 1"]);
+    }
+
+    #[test]
+    fn a_warm_up_comes_right_before_the_loads() {
+        let mut plan =
+            Plan { variants: vec![VariantPlan::default()], passes: 2, ..Plan::default() };
+        plan.settle = Some(Duration::from_secs(9));
+        plan.warmup = Some(Duration::from_secs(5));
+        let expected = ["settle, 9s at most", "warm-up, 5s", "load, pass 1", "load, pass 2"];
+        assert_eq!(printed(&plan), expected);
     }
 
     #[test]

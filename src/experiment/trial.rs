@@ -9,14 +9,14 @@ use super::run_context::{RunContext, RunEnd};
 use super::steps::LoadOverrides;
 use super::system::SystemUnderTest;
 use crate::analysis::SteadyWatcher;
-use crate::archive::{ArrivalKind, ArrivalRecord, RunState, StageRecord, Trial};
+use crate::archive::{ArrivalKind, ArrivalRecord, RunState, StageRecord, StepRecord, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, Plan, RateStage, WorkloadPlan};
-use crate::recorder::{EventErrorKind, Recording, WorkloadFacts};
+use crate::recorder::{EventErrorKind, Interval, Recording, WorkloadFacts};
 use crate::server::Settings;
-use crate::workload::{self, DataJob, Endpoint, Workload};
+use crate::workload::{self, DataJob, Endpoint, JobProgress, Workload};
 
 /// Which load of a run this is.
 #[derive(Clone, Debug, Default)]
@@ -133,6 +133,35 @@ pub(super) fn run_trial(
         facts::write_round_trip(run, environment);
     }
     recorded.input_mistake().map_or(Ok(recording), |mistake| Err(mistake.into()))
+}
+
+/// Runs the load of a plan and keeps nothing of it but a note in the step's record.
+///
+/// # Errors
+/// When no session could be opened.
+pub(super) fn run_uncounted(
+    run: &RunContext<'_>,
+    plan: &Plan,
+    workload: &dyn Workload,
+    over: &LoadOverrides,
+    record: &mut StepRecord,
+) -> anyhow::Result<Recording> {
+    let mut load = apply_overrides(&plan.load, over);
+    (load.events, load.until_steady) = (None, false);
+    let total = load.time.map_or(0, |time| time.as_secs());
+    let (began, mut events) = (run.clock.now(), 0);
+    let stop = run.stop.child_stop();
+    let mut on_interval = |interval: &Interval| {
+        events += interval.event_count();
+        let done = interval.ended.since(began).to_seconds() as u64;
+        let label = "not counted".to_owned();
+        run.report_progress(&JobProgress { label, done, total, unit: "s" });
+    };
+    // Other numbers than those of the loads, or the same rows would come twice.
+    let seed = !plan.seed;
+    let recording = driver::run_load(&load, seed, workload, run.clock, &stop, &mut on_interval)?;
+    record.notes.push(format!("{events} events that do not count"));
+    Ok(recording)
 }
 
 /// The plan's load with what is different in this one.

@@ -165,3 +165,19 @@ fn a_plan_to_start_from_is_written_once_and_runs() {
         "{told}"
     );
 }
+
+#[test]
+fn a_warm_up_counts_in_no_figure() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = ["bench", "null", "--time=1", "--warmup=2", "--format=json"];
+    let output = sweat(dir.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let trials = report["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 1);
+    assert!(trials[0]["seconds"].as_f64().unwrap() < 1.5, "{}", trials[0]["seconds"]);
+    assert_eq!(report["run"]["phases"][0]["kind"], "warm_up", "{}", report["run"]["phases"]);
+    assert!(err(&output).contains("warm-up, 2s: 2.0"), "{}", err(&output));
+    let wrong = sweat(dir.path(), &["capacity", "null", "--slo", "p99<1s", "--warmup=1"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", err(&wrong));
+}

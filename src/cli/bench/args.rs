@@ -102,6 +102,12 @@ pub(in super::super) fn plan_from_args(
         Some(interval) => plan.probes.interval = interval,
         None => {}
     }
+    plan.warmup = parse_time_flag(args, "warmup", &mut mistakes).or(plan.warmup);
+    plan.warmup = plan.warmup.filter(|time| !time.is_zero());
+    if plan.warmup.is_some() && specs.as_recorded().is_some() {
+        let hint = "leave it out, or fill the pool before: `sweat warm --help`";
+        mistakes.push(flag_mistake("warmup", "a log is replayed once, from its beginning", hint));
+    }
     if let Some(seed) = parse_count_flag(args, "seed", 0, u64::MAX, &mut mistakes) {
         plan.seed = seed;
     }

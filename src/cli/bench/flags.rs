@@ -31,6 +31,7 @@ pub(super) fn add_load_flags(command: Command) -> Command {
         value_flag("arrival", "KIND")
             .help("With --rate: poisson or constant gaps [default: poisson]"),
         value_flag("think", "TIME").help("Without --rate: pause between events of a session"),
+        value_flag("warmup", "TIME").help("Run the load this long before it counts"),
         value_flag("interval", "TIME")
             .visible_aliases(["report-interval"])
             .help("Length of a reporting interval [default: 1s]"),

@@ -103,6 +103,8 @@ recorded_names! {
         Warm = "warm",
         /// Waits until the server is at rest.
         Settle = "settle",
+        /// Runs the load without counting it.
+        WarmUp = "warm_up",
         /// Runs a load.
         Load = "load",
         /// Has the server write down which pages its pool holds.

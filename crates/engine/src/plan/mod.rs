@@ -55,6 +55,8 @@ pub struct Plan {
     pub cold: bool,
     /// How long to wait at most, before each load, until the server has come to rest; not at all if absent.
     pub settle: Option<Duration>,
+    /// How long the load runs before each load that counts; not at all if absent.
+    pub warmup: Option<Duration>,
     /// What is compared. One variant without a name for a plain bench. The first is the base.
     pub variants: Vec<VariantPlan>,
     /// The variants as values along an axis, if that is what they are.

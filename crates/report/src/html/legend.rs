@@ -72,6 +72,7 @@ pub(super) fn step_words(kind: &RecordedStepKind) -> &'static str {
         RecordedStepKind::Set => "set variables",
         RecordedStepKind::Warm => "warm the pool",
         RecordedStepKind::Settle => "wait until the server is at rest",
+        RecordedStepKind::WarmUp => "warm-up, not counted",
         RecordedStepKind::Load => "load",
         RecordedStepKind::Dump => "write down the pages in the pool",
         RecordedStepKind::WatchCost => "measure what gathering waits costs",

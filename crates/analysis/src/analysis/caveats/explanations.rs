@@ -157,7 +157,7 @@ explanations! {
     "COLD" "the buffer pool was still filling",
         "Pages read from disk per second fell to a third or less while the load was running.",
         "The load began with a cold pool: its mean rate mixes cold and warm.",
-        "Warm the pool first (`sweat warm scan`), use `--until-steady`, or ask \
+        "Warm the pool first (`sweat warm scan`, or `--warmup`), use `--until-steady`, or ask \
          for a cold run on purpose.";
     "PAGE-CACHE" "reads came from the page cache, not the disk",
         "InnoDB read pages from files, but few or none of them reached a device.",

@@ -76,6 +76,7 @@ fn read_plan(root: &PlanSection<'_>, known: &KnownPlugins) -> Plan {
         reset: root.read_choice("reset", RESETS).unwrap_or_default(),
         cold: root.read_switch("cold").unwrap_or(false),
         settle: root.read_time("settle"),
+        warmup: root.read_time("warmup").filter(|time| !time.is_zero()),
         variants,
         sweep,
         capacity: read_capacity(root),

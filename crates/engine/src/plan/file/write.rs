@@ -26,6 +26,7 @@ pub fn to_toml(plan: &Plan) -> String {
     root.insert_text("reset", Some(plan.reset.as_str()));
     root.insert_value("cold", plan.cold);
     root.insert_time("settle", plan.settle);
+    root.insert_time("warmup", plan.warmup);
     root.insert_value("passes", i64::from(plan.passes.max(1)));
     root.insert_value("blocks", i64::from(plan.blocks.max(1)));
     if let Some(most) = plan.until_clear {
