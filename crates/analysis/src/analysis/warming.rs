@@ -116,10 +116,11 @@ fn seconds_range(cold: &TrialFinding, trials: &[TrialFinding]) -> Option<(f64, f
 
 /// `8 254 pages (129 MiB)`.
 fn reads_text(trial: &TrialFinding) -> Option<String> {
-    let pages = format_plural(disk_reads(trial)?.round() as u64, "page", "pages");
-    let size =
-        trial.disk_bytes.map_or_else(String::new, |b| format!(" ({})", format_bytes(b.value)));
-    Some(pages + &size)
+    let pages = disk_reads(trial)?.round() as u64;
+    // The server reads other files too: without a page read the bytes are not of pages.
+    let size = trial.disk_bytes.filter(|_| pages > 0);
+    let size = size.map_or_else(String::new, |b| format!(" ({})", format_bytes(b.value)));
+    Some(format_plural(pages, "page", "pages") + &size)
 }
 
 fn warm_time(variant: &VariantFinding) -> String {

@@ -26,7 +26,7 @@ const ANSWER: usize = 5;
 const LISTED: usize = 3;
 /// Costs of an event that fit in a line, the most telling first.
 const COSTS: [&str; 6] =
-    ["server_cpu_us", "client_cpu_us", "pages_read", "pages_written", "redo_bytes", "fsyncs"];
+    ["server_cpu_us", "client_cpu_us", "pages_read", "redo_bytes", "fsyncs", "pages_written"];
 
 /// What an event costs less of is not worth a word.
 const LEAST_COST: f64 = 0.001;
@@ -265,7 +265,7 @@ fn write_costs(trial: &TrialFinding, out: &mut dyn Write) -> io::Result<()> {
             "server_cpu_us" => format!("server CPU {}", format_time(value / 1e6)),
             "client_cpu_us" => format!("sweat CPU {}", format_time(value / 1e6)),
             "pages_read" => format!("{} pages read", format_number(value)),
-            "pages_written" => format!("{} written", format_number(value)),
+            "pages_written" => format!("{} pages written", format_number(value)),
             "redo_bytes" => format!("redo {}", format_bytes(value)),
             _ => format!("{} fsyncs", format_number(value)),
         })
