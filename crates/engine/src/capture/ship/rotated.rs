@@ -141,21 +141,46 @@ impl LogLocation {
     }
 
     /// The log and the files that may have been it, those written first at the begin, the log itself at the end; without
-    /// those of these inodes. What changes while it is listed is listed again, as files could be missed otherwise.
+    /// those of these inodes. What changes while it is listed is listed again, as files could be missed otherwise; where it
+    /// never rests, they may be.
     pub(super) fn rotated_files(&self, without: &[u64]) -> io::Result<Vec<RotatedFile>> {
+        self.list_files(without).map(|(found, _)| found)
+    }
+
+    /// The same with none missed, and each but the last that has bytes as it is for good: a server writes on in the old
+    /// file until it takes the new one, which may be after the old one was looked at here.
+    ///
+    /// # Errors
+    /// `WouldBlock` where files are renamed all the time; the next look may find them at rest.
+    pub(super) fn settled_files(&self) -> io::Result<Vec<RotatedFile>> {
+        let (mut found, is_settled) = self.list_files(&[])?;
+        if !is_settled {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let newest = found.iter().rposition(|file| file.size > 0).unwrap_or(0);
+        for ended in &mut found[..newest] {
+            ended.size = ended.file.metadata()?.len();
+            ended.begin = read_first_bytes(&ended.file)?;
+        }
+        Ok(found)
+    }
+
+    /// Files, and whether nothing was renamed while they were opened.
+    fn list_files(&self, without: &[u64]) -> io::Result<(Vec<RotatedFile>, bool)> {
         let mut names = self.list_names()?;
-        let mut found = Vec::new();
+        let (mut found, mut is_settled) = (Vec::new(), false);
         for _ in 0..LISTINGS {
             found = self.open_files(&names);
             let again = self.list_names()?;
-            if again == names {
+            is_settled = again == names;
+            if is_settled {
                 break;
             }
             names = again;
         }
         found.retain(|sibling| !without.contains(&sibling.inode));
         found.sort_by_key(|s| (s.is_log, s.written_ns, rotation_order(&s.name)));
-        Ok(found)
+        Ok((found, is_settled))
     }
 
     /// Opens files by their names, each once.

@@ -105,6 +105,14 @@ impl LogWatcher {
     /// # Errors
     /// When a file can't be looked at; the next look may find it.
     pub fn poll_files(&mut self) -> io::Result<()> {
+        match self.follow_rotations() {
+            // A file that was missed between two names would be lost without a word: the next look finds it.
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            looked => looked,
+        }
+    }
+
+    fn follow_rotations(&mut self) -> io::Result<()> {
         // A look may find the second of several rotations only once it has taken the first.
         for _ in 0..4 {
             let last = self.chain.last_segment();
@@ -201,7 +209,7 @@ impl LogWatcher {
         last: &Segment,
         age: RelativeAge,
     ) -> io::Result<(Vec<RotatedFile>, Vec<RotatedFile>)> {
-        let mut all = self.home.rotated_files(&[])?;
+        let mut all = self.home.settled_files()?;
         // Where the log was cut and then renamed, younger files are for the next look.
         if let Some(at) = all.iter().position(|sibling| sibling.inode == last.inode) {
             all.remove(at);
