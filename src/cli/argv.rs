@@ -114,7 +114,7 @@ fn statement_text(statement: &str) -> String {
 }
 
 /// A word as a shell reads it.
-fn quote_word(word: &str) -> String {
+pub(super) fn quote_word(word: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:+@%^".contains(c);
     if !word.is_empty() && word.chars().all(is_safe) {
         return word.to_owned();

@@ -9,6 +9,8 @@ use super::arguments::positional_arg;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::help::named_command;
+use super::run_names::LATEST;
+use crate::archive;
 use crate::server::sandbox;
 
 /// The command.
@@ -47,8 +49,6 @@ complete -c sweat -f -a '(__sweat)'
 "#,
     ),
 ];
-/// The newest run, as commands call it.
-const LATEST: &str = "latest";
 /// Arguments that name runs.
 const RUN_ARGS: &[&str] = &["run", "base"];
 
@@ -154,7 +154,7 @@ fn run_names(before: &[&str]) -> Vec<String> {
     let apart = after.find(|word| **word != "=").copied();
     let dir = Path::new(joined.or(apart).unwrap_or("runs"));
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let runs = entries.filter(|entry| entry.path().join("meta.json").exists());
+    let runs = entries.filter(|entry| archive::is_run_folder(&entry.path()));
     let mut names: Vec<String> =
         runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort_unstable_by(|a, b| b.cmp(a));

@@ -12,7 +12,7 @@ use crate::base::units::ByteSize;
 use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, SandboxPlan, TargetPlan};
 
 use super::arguments::{switch_flag, value_flag};
-use super::argv::TypedPassword;
+use super::argv::{TypedPassword, quote_word};
 use super::context::CliContext;
 use super::{option_file, prompt};
 
@@ -158,15 +158,6 @@ pub(super) fn typed_flags(args: &ArgMatches, context: &CliContext) -> String {
         }
     }
     text
-}
-
-/// A word as a shell takes it.
-fn quote_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// Whether the words name a server at all, or option files to find it in.

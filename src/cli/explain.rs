@@ -5,6 +5,7 @@ use clap::{ArgAction, ArgMatches, Command};
 use super::arguments::positional_arg;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::help::wrap_words;
 use crate::analysis::{CaveatExplanation, caveat_explanations};
 use crate::plan::{Mistake, Mistakes, nearest_name};
 use crate::report;
@@ -74,17 +75,12 @@ fn similar_ids(typed: &str) -> Vec<&'static str> {
 
 /// All ids, in lines that fit a terminal.
 fn id_lines() -> String {
-    let mut lines = vec![String::new()];
-    for one in caveat_explanations() {
-        let line = lines.last_mut().expect("there is always a line");
-        if line.len() + 1 + one.id.len() > LINE {
-            lines.push(one.id.to_owned());
-        } else {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(one.id);
-        }
-    }
-    lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    let ids: Vec<&str> = caveat_explanations().iter().map(|one| one.id).collect();
+    wrap_words(&ids.join(" "), LINE)
+        .iter()
+        .map(|line| format!("  {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ pub(super) fn help_text(path: &[&str], command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about());
     push_paragraphs(&mut text, &capitalise(&about.map(ToString::to_string).unwrap_or_default()));
     let usage = plain_values(&command.clone().render_usage().to_string());
-    for (n, line) in wrap(&usage, WIDTH - 4).iter().enumerate() {
+    for (n, line) in wrap_words(&usage, WIDTH - 4).iter().enumerate() {
         text += &format!("{}{line}\n", if n == 0 { "\n" } else { "    " });
     }
     if path.is_empty() {
@@ -323,7 +323,7 @@ fn push_section(text: &mut String, heading: &str, rows: &[(String, String)]) {
     }
     *text += &format!("\n{heading}:\n");
     for (typed, help) in rows {
-        let lines = wrap(help, WIDTH - COLUMN);
+        let lines = wrap_words(help, WIDTH - COLUMN);
         let mut lines = lines.iter();
         let room = COLUMN - 2;
         *text += &match typed.chars().count() + 2 <= room {
@@ -345,7 +345,7 @@ fn push_paragraphs(text: &mut String, paragraphs: &str) {
     for line in paragraphs.trim_end().lines() {
         match line.starts_with(' ') || line.is_empty() {
             true => *text += &format!("{line}\n"),
-            false => wrap(line, WIDTH).iter().for_each(|line| *text += &format!("{line}\n")),
+            false => wrap_words(line, WIDTH).iter().for_each(|line| *text += &format!("{line}\n")),
         }
     }
 }
@@ -377,7 +377,7 @@ fn capitalise(text: &str) -> String {
 }
 
 /// The words of a text in lines of at most so many characters; a default is one word.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrap_words(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     let (before, default) = match text.rfind(" [default: ") {
         Some(at) if text.len() - at < width => text.split_at(at),

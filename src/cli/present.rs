@@ -7,13 +7,13 @@ use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::explain;
-use super::report::{PAGE, write_page};
+use super::report::write_page;
 use super::runs;
 use crate::analysis::{RawFile, RunFindings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::FinishedRun;
 use crate::plan::{CONSENT, Mistake};
-use crate::report::{self, FORMATS, ReportDetail, ReportFormat, ReportStyle};
+use crate::report::{self, FORMATS, PAGE, ReportDetail, ReportFormat, ReportStyle};
 
 /// Adds the flags that say how a run is shown and judged.
 pub(super) fn add_present_flags(command: Command) -> Command {

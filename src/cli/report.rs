@@ -11,7 +11,7 @@ use crate::analysis::{RawFile, RunFindings, analyse_run, differing_settings};
 use crate::archive::{self, RunRecord};
 use crate::base::private;
 use crate::plan::Mistake;
-use crate::report::{self, FORMATS, ReportDetail, ReportStyle};
+use crate::report::{self, FORMATS, PAGE, ReportDetail, ReportStyle};
 use crate::workload;
 
 use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
@@ -24,7 +24,6 @@ use super::run_names::{find_run, run_mistake};
 /// Where runs go if nobody says otherwise.
 const RUNS_DIR: &str = "runs";
 /// The page a run folder gets.
-pub(super) const PAGE: &str = "report.html";
 /// The page of several runs, which belongs to none of their folders.
 const OVERLAY: &str = "side-by-side.html";
 /// The format that is a file by nature.

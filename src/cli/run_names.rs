@@ -10,7 +10,7 @@ const PLAN_DIRS: &[&str] = &[".", "docs/plans"];
 /// Names that a message lists.
 const LISTED: usize = 5;
 /// The youngest run.
-const LATEST: &str = "latest";
+pub(super) const LATEST: &str = "latest";
 
 /// The run folder that is meant: a folder, a name below the runs folder, `latest`, a baseline, the beginning of a name
 /// or the name without its time if only one run has it; of a folder of runs the youngest.
@@ -22,7 +22,7 @@ pub(super) fn find_run(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
         return archive::latest_run(runs_dir).map_err(|e| run_mistake(&e));
     }
     let (path, below) = (PathBuf::from(run), runs_dir.join(run));
-    if let Some(found) = [&path, &below].into_iter().find(|dir| is_run_dir(dir)) {
+    if let Some(found) = [&path, &below].into_iter().find(|dir| archive::is_run_folder(dir)) {
         return Ok(found.clone());
     }
     if let Some(found) = find_named_run(run, runs_dir)? {
@@ -41,15 +41,11 @@ pub(super) fn run_mistake(error: &archive::ArchiveError) -> anyhow::Error {
     Mistake::new("RUN", why).maybe_hint(hint).into()
 }
 
-fn is_run_dir(dir: &Path) -> bool {
-    dir.join("meta.json").exists()
-}
-
 /// A run by its baseline, or by a part of its name that no other one has.
 fn find_named_run(name: &str, runs_dir: &Path) -> anyhow::Result<Option<PathBuf>> {
     let baselines = archive::read_baselines(runs_dir).map_err(|e| run_mistake(&e))?;
     if let Some(dir) = baselines.get(name) {
-        if is_run_dir(dir) {
+        if archive::is_run_folder(dir) {
             return Ok(Some(dir.clone()));
         }
         let why = format!("the run of baseline {name} is gone: {}", dir.display());

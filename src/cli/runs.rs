@@ -10,7 +10,7 @@ use serde_json::json;
 use super::arguments::{ArgReader, positional_arg, switch_flag, text_arg, value_flag, wants_json};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::run_names::{find_run, run_mistake};
+use super::run_names::{LATEST, find_run, run_mistake};
 use super::{prompt, report};
 use crate::analysis::number_format::{format_bytes, format_plural, format_time};
 use crate::analysis::{RunFindings, analyse_run, answer_headline};
@@ -85,7 +85,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         None => list_runs(args, context),
         Some(("show", args)) => report::run(args, context),
         Some(("latest", args)) => {
-            let dir = find_run("latest", runs_dir(args))?;
+            let dir = find_run(LATEST, runs_dir(args))?;
             context.print_output(&format!("{}\n", dir.display()))?;
             Ok(CommandOutcome::Done)
         }
@@ -114,8 +114,7 @@ struct RunSummary {
 impl RunSummary {
     fn read(dir: PathBuf, meta: RunMeta, named: &BTreeMap<String, PathBuf>) -> RunSummary {
         let findings = report::load_run(&dir).ok().map(|run| analyse_run(&run));
-        let same = |path: &Path| path.canonicalize().ok() == dir.canonicalize().ok();
-        let baselines = named.iter().filter(|(_, path)| same(path));
+        let baselines = named.iter().filter(|(_, path)| archive::is_same_folder(path, &dir));
         let baselines = baselines.map(|(name, _)| name.clone()).collect();
         RunSummary { dir, meta, findings, baselines }
     }
@@ -245,7 +244,7 @@ pub(super) fn baseline_mistake(place: &str, name: &str, runs_dir: &Path) -> Opti
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let is_name =
         name.chars().all(is_plain) && name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    let taken = name == "latest" || runs_dir.join(name).join("meta.json").exists();
+    let taken = name == LATEST || archive::is_run_folder(&runs_dir.join(name));
     let why = match (is_name, taken) {
         (false, _) => "a baseline's name has letters, digits, - _ and . only",
         (_, true) => "this name means a run already",
@@ -269,7 +268,7 @@ pub(super) fn save_baseline(
     }
     let meta = archive::read_meta(run).map_err(|e| run_mistake(&e))?;
     let before = archive::name_baseline(runs_dir, name, Some(run)).map_err(|e| run_mistake(&e))?;
-    let before = before.filter(|dir| dir.canonicalize().ok() != run.canonicalize().ok());
+    let before = before.filter(|dir| !archive::is_same_folder(dir, run));
     let before = before.as_deref().and_then(Path::file_name);
     let was = before.map(|id| format!(", no longer {}", id.to_string_lossy())).unwrap_or_default();
     context.print_message(&format!("baseline {name} is {}{was}", meta.id));

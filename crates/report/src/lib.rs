@@ -39,6 +39,9 @@ pub const FORMATS: &[ReportFormat] = &[
     openmetrics::FORMAT,
 ];
 
+/// Name of the page in a run folder.
+pub const PAGE: &str = "report.html";
+
 /// A way to show findings.
 pub struct ReportFormat {
     /// Name on the command line.

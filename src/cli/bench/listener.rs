@@ -97,8 +97,7 @@ impl<'a> TerminalListener<'a> {
 
 impl RunListener for TerminalListener<'_> {
     fn server_known(&mut self, server: &ServerRecord) {
-        let version = server.version.split('-').find(|part| part.contains('.'));
-        self.server = format!("{} {}", server.product, version.unwrap_or_default());
+        self.server = format!("{} {}", server.product, server.version_number());
     }
 
     fn step_started(&mut self, step: &PlanStep, _number: usize, _of: usize) {

@@ -53,8 +53,7 @@ pub fn answer_headline(results: &FindingResults) -> String {
 /// Rate, response time and errors.
 fn load_headline(trial: &TrialFinding) -> String {
     let percentile = |label: &str, value: Option<f64>| {
-        let bound = value.filter(|v| trial.unbegun.is_some_and(|u| u.bounds_percentile(*v)));
-        let sign = if bound.is_some() { "> " } else { "" };
+        let sign = if value.is_some_and(|v| trial.is_lower_bound(v)) { "> " } else { "" };
         value.map(|v| format!(", {label} {sign}{}", format_time(v))).unwrap_or_default()
     };
     let errors = match trial.failed {

@@ -63,6 +63,11 @@ fn path_below(runs_dir: &Path, run: &Path) -> PathBuf {
     run.strip_prefix(&runs_dir).map(Path::to_owned).unwrap_or(run)
 }
 
+/// Whether two paths lead to the same folder; of two that lead nowhere that is taken to be so.
+pub fn is_same_folder(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok() == other.canonicalize().ok()
+}
+
 /// Why a folder is not to be removed among old runs, in words; `None` if nothing speaks against it.
 pub fn reason_to_keep(
     dir: &Path,
@@ -70,8 +75,7 @@ pub fn reason_to_keep(
     baselines: &BTreeMap<String, PathBuf>,
     now_unix_ns: u64,
 ) -> Option<String> {
-    let same = |path: &PathBuf| path.canonicalize().ok() == dir.canonicalize().ok();
-    if let Some((name, _)) = baselines.iter().find(|(_, path)| same(path)) {
+    if let Some((name, _)) = baselines.iter().find(|(_, path)| is_same_folder(path, dir)) {
         return Some(format!("baseline {name}"));
     }
     let is_folder = dir.symlink_metadata().is_ok_and(|of| of.is_dir());

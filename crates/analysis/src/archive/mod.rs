@@ -34,13 +34,13 @@ mod types;
 mod waits;
 mod writer;
 
-pub use baselines::{name_baseline, read_baselines, reason_to_keep, remove_run};
+pub use baselines::{is_same_folder, name_baseline, read_baselines, reason_to_keep, remove_run};
 pub use convert::{finite_counters, join_variables};
 pub use error::ArchiveError;
 pub use hlog::hdr_base64;
 pub use manifest::manifest_hashes;
 pub use plan_lock::{PlanLock, file_sha256, read_plan_lock};
-pub use reader::{latest_run, list_runs, read_meta, read_run};
+pub use reader::{is_run_folder, latest_run, list_runs, read_meta, read_run};
 pub use recorded_names::{
     ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
     TrialEnding,

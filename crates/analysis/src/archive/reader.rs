@@ -36,6 +36,11 @@ pub fn read_run(dir: &Path) -> Result<RunRecord, ArchiveError> {
     Ok(RunRecord { meta, plan, steps, trials, samples, variables, damage })
 }
 
+/// Whether a folder looks like a run folder: cheap enough for completions.
+pub fn is_run_folder(dir: &Path) -> bool {
+    dir.join("meta.json").exists()
+}
+
 /// Reads only `meta.json`: cheap enough for lists.
 ///
 /// # Errors

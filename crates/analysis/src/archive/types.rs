@@ -174,6 +174,13 @@ pub struct ServerRecord {
     pub sandbox: bool,
 }
 
+impl ServerRecord {
+    /// The version without what is behind its number: `10.11.14` of `10.11.14-MariaDB-log`.
+    pub fn version_number(&self) -> &str {
+        self.version.split('-').next().unwrap_or_default()
+    }
+}
+
 /// One step of the experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {

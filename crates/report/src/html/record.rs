@@ -28,7 +28,7 @@ pub(super) fn errors_section(findings: &FindingResults) -> String {
 pub(super) fn machine_facts(head: &RunHeader, data: &DataSize) -> Vec<String> {
     let mut facts = Vec::new();
     if let Some(server) = &head.server {
-        let version = server.version.split('-').next().unwrap_or_default();
+        let version = server.version_number();
         let sandbox = if server.sandbox { ", sandbox" } else { "" };
         facts.push(format!("{} {version}{sandbox}", server.product));
     }

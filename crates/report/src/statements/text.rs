@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::super::text::{table::TextTable, write_paragraph};
+use super::super::text::table::{TextTable, truncate_text};
+use super::super::text::write_paragraph;
 use super::seen_times;
 use crate::analysis::number_format::{
     UNKNOWN, format_bytes, format_count, format_percent, format_plural, format_time,
@@ -10,7 +11,7 @@ use crate::analysis::number_format::{
 use crate::analysis::{StatementClass, StatementFindings};
 
 /// Columns of a page, and of a statement in its table.
-const PAGE: usize = 80;
+const WIDTH: usize = 80;
 const STATEMENT: usize = 36;
 /// So much of a digest or an example is shown.
 const SHOWN: usize = 400;
@@ -52,10 +53,10 @@ fn write_table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()>
             format_count(class.count),
             spent(class.p50_s),
             spent(class.p99_s),
-            first_characters(&one_line(&class.digest)),
+            truncate_text(&one_line(&class.digest), STATEMENT),
         ]);
     }
-    table.write(PAGE, out)
+    table.write(WIDTH, out)
 }
 
 fn write_class(place: usize, class: &StatementClass, out: &mut dyn Write) -> io::Result<()> {
@@ -78,14 +79,6 @@ fn write_class(place: usize, class: &StatementClass, out: &mut dyn Write) -> io:
     }
     let database = class.database.as_ref().map(|name| format!(" (in {})", one_line(name)));
     writeln!(out, "   example  {}{}", one_line(&class.example), database.unwrap_or_default())
-}
-
-/// As much of a statement as its column holds.
-fn first_characters(text: &str) -> String {
-    match text.chars().count() <= STATEMENT {
-        true => text.to_owned(),
-        false => text.chars().take(STATEMENT - 2).chain("..".chars()).collect(),
-    }
 }
 
 /// A text on one line without control characters, and not too long.

@@ -40,7 +40,7 @@ pub(super) fn write_levels(findings: &FindingResults, out: &mut dyn Write) -> io
         else {
             continue;
         };
-        let (metric, scale) = metric_label(&comparison.metric);
+        let (metric, scale) = metric_column(&comparison.metric);
         let level = |of: fn(&BlockPair) -> f64| {
             let median = median_value(comparison.pairs.iter().map(of).collect());
             number_or_dash(median.map(|level| level * scale))
@@ -54,7 +54,7 @@ pub(super) fn write_levels(findings: &FindingResults, out: &mut dyn Write) -> io
 }
 
 /// A metric as people write it, and the factor to the unit in its name.
-fn metric_label(metric: &str) -> (String, f64) {
+fn metric_column(metric: &str) -> (String, f64) {
     match (metric, metric.strip_suffix("_s"), metric.strip_suffix("_us")) {
         ("events_per_s", ..) => ("events/s".to_owned(), 1.0),
         (_, _, Some(name)) => (format!("{} us", name.replace('_', " ")), 1.0),
@@ -252,6 +252,11 @@ fn write_notes(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
+/// `setting innodb_flush_method: fsync -> O_DIRECT`
+pub(super) fn describe_difference(d: &SetupDifference) -> String {
+    format!("{} {}: {} -> {}", d.kind.as_str(), d.name, d.base, d.other)
+}
+
 /// What is not the same, those first that nobody asked for.
 pub(super) fn write_differences(
     all: &[SetupDifference],
@@ -266,13 +271,7 @@ pub(super) fn write_differences(
         } else {
             String::new()
         };
-        let text = format!(
-            "{variant}{} {}: {} -> {}",
-            difference.kind.as_str(),
-            difference.name,
-            difference.base,
-            difference.other
-        );
+        let text = format!("{variant}{}", describe_difference(difference));
         let painted = if difference.intended {
             "Differs ".to_owned()
         } else {

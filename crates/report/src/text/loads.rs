@@ -10,7 +10,7 @@ use crate::analysis::{
     ComparisonVerdict, FindingResults, LatencySummary, MetricComparison, TrialFinding,
 };
 
-use crate::archive::ErrorRecord;
+use crate::archive::{ErrorRecord, RecordedErrorKind};
 
 use super::table::TextTable;
 use super::{WIDTH, replace_controls, write_paragraph};
@@ -187,9 +187,7 @@ fn trials_row(name: String, trials: &[&TrialFinding]) -> Vec<String> {
     let is_bound = |column: &LoadColumn| {
         let is_time = column.1.ends_with("_s") && column.1 != "events_per_s";
         let value = trials.iter().filter_map(|t| column.2(t)).reduce(f64::max);
-        let unbegun = trials.iter().filter_map(|t| t.unbegun);
-        is_time
-            && value.is_some_and(|value| unbegun.into_iter().any(|u| u.bounds_percentile(value)))
+        is_time && value.is_some_and(|value| trials.iter().any(|t| t.is_lower_bound(value)))
     };
     cells.extend(COLUMNS.iter().map(|column| match column.0 {
         "seconds" => value(column).map_or_else(|| UNKNOWN.to_owned(), format_number),
@@ -219,13 +217,17 @@ pub(super) struct ErrorTotal<'a> {
     loads: Vec<&'a str>,
 }
 
+/// Errors that agree in it are one kind.
+fn error_key(error: &ErrorRecord) -> (&str, &RecordedErrorKind, u16) {
+    (&error.class, &error.kind, error.code)
+}
+
 /// Those of the whole run, in the order they came.
 pub(super) fn total_errors(findings: &FindingResults) -> Vec<ErrorTotal<'_>> {
     let mut all: Vec<ErrorTotal<'_>> = Vec::new();
     for trial in &findings.trials {
         for error in &trial.errors {
-            let key = |of: &ErrorRecord| (of.class.clone(), of.kind.clone(), of.code);
-            match all.iter_mut().find(|known| key(known.first) == key(error)) {
+            match all.iter_mut().find(|known| error_key(known.first) == error_key(error)) {
                 Some(known) => {
                     known.times += error.count;
                     known.loads.push(&trial.title);

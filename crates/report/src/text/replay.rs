@@ -11,7 +11,7 @@ use crate::analysis::{
     ReplayFinding, RunFindings,
 };
 
-use super::table::TextTable;
+use super::table::{TextTable, truncate_text};
 use super::{WIDTH, replace_controls, write_paragraph};
 
 /// Classes that are always shown, those that took most time.
@@ -211,14 +211,6 @@ fn describe_errors(class: &ReplayClassFinding) -> Option<String> {
         parts.push(format!("{} gone", format_plural(gone, "error", "errors")));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// As much of a text as fits.
-fn truncate_text(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most - 2).chain("..".chars()).collect()
 }
 
 /// Classes with new errors, where the table is about variants.

@@ -6,8 +6,9 @@ use crate::analysis::number_format::{
     format_count, format_number, format_percent, format_plural, format_time,
 };
 use crate::analysis::{
-    CheckOutcome, DifferenceKind, FindingResults, HealthLevel, NoiseItem, RunFindings,
-    SetupDifference, StallCause, StallFindings, SteadyState, SteadyVerdict, TrialFinding,
+    CheckFinding, CheckOutcome, DifferenceKind, FindingResults, HealthLevel, NoiseItem,
+    RunFindings, SetupDifference, StallCause, StallFindings, SteadyState, SteadyVerdict,
+    TrialFinding,
 };
 
 use super::{TerminalStyle, replace_controls, write_painted, write_paragraph};
@@ -27,11 +28,15 @@ pub(super) fn write_checks(
             CheckOutcome::Pass => label.clone(),
             _ => paint.bold(&label),
         };
-        let why = if check.why.is_empty() { String::new() } else { format!(" ({})", check.why) };
-        let text = format!("{}: {}{why}", check.text, check.value);
-        write_painted(out, &label, &painted, &text)?;
+        write_painted(out, &label, &painted, &describe_check(check))?;
     }
     Ok(())
+}
+
+/// What was asked, what was measured, and why it counts as it does.
+pub(super) fn describe_check(check: &CheckFinding) -> String {
+    let why = if check.why.is_empty() { String::new() } else { format!(" ({})", check.why) };
+    format!("{}: {}{why}", check.text, check.value)
 }
 
 /// Steady state, stalls, noise, differences; with an empty line before the first.

@@ -4,15 +4,16 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::table::TextTable;
+use super::super::PAGE;
+use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
 use super::{compare, loads, replay, scaling, state, variants_table, waits};
 use crate::analysis::number_format::{
     format_bytes, format_number, format_plural, format_time, number_or_dash,
 };
 use crate::analysis::{
-    CaveatLevel, CheckOutcome, ComparisonFindings, FindingResults, Findings, NOT_RELIABLE,
-    RunFindings, TrialFinding, answer_headline,
+    CaveatLevel, CheckOutcome, ComparedSide, ComparisonFindings, FindingResults, Findings,
+    NOT_RELIABLE, RunFindings, TrialFinding, answer_headline,
 };
 use crate::archive::RunState;
 
@@ -64,8 +65,8 @@ pub(super) fn write_short(
         Some(void) => format!("{void}{}", answer.trim_start_matches(NOT_RELIABLE)),
         None => answer,
     };
-    writeln!(out, "{}", paint.bold(&cut_line(&answer, WIDTH)))?;
-    writeln!(out, "{}", cut_line(&format!("Caveats  {}", caveat_names(results)), WIDTH))?;
+    writeln!(out, "{}", paint.bold(&cut_line(&answer)))?;
+    write_line(&format!("Caveats  {}", caveat_names(results)), out)?;
     match findings {
         Findings::Run(run) => {
             write_checks(run, out)?;
@@ -73,7 +74,7 @@ pub(super) fn write_short(
         }
         Findings::Comparison(found) => {
             let names = found.sides.each_ref().map(|side| side.name.as_str());
-            writeln!(out, "{}", cut_line(&format!("Runs     {}", names.join(" and ")), WIDTH))
+            write_line(&format!("Runs     {}", names.join(" and ")), out)
         }
     }
 }
@@ -95,12 +96,12 @@ fn write_first_lines(text: &[u8], room: usize, out: &mut dyn Write) -> io::Resul
 }
 
 /// As much of a text as a line holds.
-fn cut_line(text: &str, width: usize) -> String {
-    let text = replace_controls(text);
-    match text.chars().count() <= width {
-        true => text,
-        false => text.chars().take(width - 2).chain("..".chars()).collect(),
-    }
+fn cut_line(text: &str) -> String {
+    truncate_text(&replace_controls(text), WIDTH)
+}
+
+fn write_line(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", cut_line(text))
 }
 
 /// Why the run is void, how it ended, the answer, what had to hold.
@@ -111,11 +112,11 @@ fn write_head(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
         Findings::Comparison(_) => None,
     };
     if let Some(question) = run.and_then(|run| run.head.question.as_ref()) {
-        writeln!(out, "{}", cut_line(&format!("Question: {question}"), WIDTH))?;
+        write_line(&format!("Question: {question}"), out)?;
     }
     if let Some(void) = results.void_caveat() {
         let text = format!("{} [{}]: {}", results.void_word(), void.id, void.evidence);
-        writeln!(out, "{}", paint.colour_level(CaveatLevel::Void, &cut_line(&text, WIDTH)))?;
+        writeln!(out, "{}", paint.colour_level(CaveatLevel::Void, &cut_line(&text)))?;
     }
     let cut = match run.map(|run| run.head.state) {
         Some(RunState::Interrupted) => "Interrupted: what follows was measured until then.",
@@ -152,9 +153,7 @@ fn write_checks(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let (held, not): (Vec<_>, Vec<_>) =
         findings.checks.iter().partition(|check| check.verdict == CheckOutcome::Pass);
     for check in not.iter().take(LISTED) {
-        let why = if check.why.is_empty() { String::new() } else { format!(" ({})", check.why) };
-        let text = format!("{} {}: {}{why}", check.verdict.as_str(), check.text, check.value);
-        writeln!(out, "{}", cut_line(&text, WIDTH))?;
+        write_line(&format!("{} {}", check.verdict.as_str(), state::describe_check(check)), out)?;
     }
     match findings.checks.len() {
         0 => Ok(()),
@@ -202,8 +201,7 @@ fn write_comparison_table(findings: &ComparisonFindings, out: &mut dyn Write) ->
 fn write_unintended(results: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let found: Vec<_> = results.differences.iter().filter(|d| !d.intended).collect();
     for d in found.iter().take(LISTED) {
-        let text = format!("Differs  {} {}: {} -> {}", d.kind.as_str(), d.name, d.base, d.other);
-        writeln!(out, "{}", cut_line(&text, WIDTH))?;
+        write_line(&format!("Differs  {}", compare::describe_difference(d)), out)?;
     }
     match found.len().saturating_sub(LISTED) {
         0 => Ok(()),
@@ -240,15 +238,14 @@ fn write_load(
     let names: Vec<&str> = std::iter::once("response ms").chain(columns.map(|c| c.0)).collect();
     let mut times = TextTable::new(&names);
     let shown = |value: Option<f64>| {
-        let is_bound = value.is_some_and(|v| trial.unbegun.is_some_and(|u| u.bounds_percentile(v)));
-        let sign = if is_bound { ">" } else { "" };
+        let sign = if value.is_some_and(|v| trial.is_lower_bound(v)) { ">" } else { "" };
         format!("{sign}{}", number_or_dash(value.map(|v| v * 1e3)))
     };
     times.add_row(std::iter::once(String::new()).chain(columns.map(|c| shown(c.1))).collect());
     times.write(WIDTH, out)?;
     write_costs(trial, out)?;
     if let Some(text) = state::describe_quiet(trial) {
-        writeln!(out, "{}", cut_line(&format!("stalls       {text}"), WIDTH))?;
+        write_line(&format!("stalls       {text}"), out)?;
     }
     loads::write_stages(results, out)?;
     loads::write_steps(results, out)
@@ -292,7 +289,7 @@ fn write_foot(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
         let times = format_plural(error.times, "time", "times");
         let what = error.first;
         let text = format!("Error    {times} {} {}: {}", what.kind, what.code, what.first_text);
-        writeln!(out, "{}", cut_line(&text, WIDTH))?;
+        write_line(&text, out)?;
     }
     match errors.len().saturating_sub(LISTED) {
         0 => {}
@@ -301,48 +298,52 @@ fn write_foot(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
     write_caveat_names(results, out)?;
     match findings {
         Findings::Run(run) => {
-            if let Some(server) = &run.head.server {
-                let data = [("data", run.data.data_bytes), ("pool", run.data.pool_bytes)];
-                let sizes = data.map(|(name, bytes)| {
-                    bytes.map(|b| format!(", {name} {}", format_bytes(b))).unwrap_or_default()
-                });
-                let version = server.version.split('-').next().unwrap_or_default();
-                // Where a throw-away server listens is of no use once it is gone.
-                let text = match server.sandbox {
-                    true => format!("{} {version} (sandbox)", server.product),
-                    false => format!("{} {version}, {}", server.product, server.address),
-                };
-                let text = format!("Server   {text}{}", sizes.concat());
-                writeln!(out, "{}", cut_line(&text, WIDTH))?;
-            }
+            write_server(run, out)?;
             write_folder(run, out)?;
         }
         Findings::Comparison(found) => {
             for (label, side) in ["Base", "Other"].iter().zip(&found.sides) {
-                let server = side.runs.first().and_then(|run| run.head.server.as_ref());
-                let version =
-                    |version: &str| version.split('-').next().unwrap_or_default().to_owned();
-                let server = server.map(|s| format!(", {} {}", s.product, version(&s.version)));
-                let runs = side.runs.len();
-                let seeds = side.runs.iter().map(|run| run.head.seed.to_string());
-                let allowed = side.runs.iter().flat_map(|run| run.allowed.iter().map(|c| c.id));
-                let allowed = allowed.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
-                let allowed = match &allowed[..] {
-                    [] => String::new(),
-                    ids => format!(", allowed {}", ids.join(", ")),
-                };
-                let text = format!(
-                    "{label:<8} {}: {}{}, seed {}{allowed}",
-                    side.name,
-                    format_plural(runs as u64, "run", "runs"),
-                    server.unwrap_or_default(),
-                    seeds.collect::<Vec<_>>().join(", "),
-                );
-                writeln!(out, "{}", cut_line(&text, WIDTH))?;
+                write_side(label, side, out)?;
             }
         }
     }
     write_headline(results, paint, out)
+}
+
+/// The server of a run, with the sizes of data and pool.
+fn write_server(run: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
+    let Some(server) = &run.head.server else { return Ok(()) };
+    let data = [("data", run.data.data_bytes), ("pool", run.data.pool_bytes)];
+    let sizes = data.map(|(name, bytes)| {
+        bytes.map(|b| format!(", {name} {}", format_bytes(b))).unwrap_or_default()
+    });
+    // Where a throw-away server listens is of no use once it is gone.
+    let place = match server.sandbox {
+        true => " (sandbox)".to_owned(),
+        false => format!(", {}", server.address),
+    };
+    let name = format!("{} {}", server.product, server.version_number());
+    write_line(&format!("Server   {name}{place}{}", sizes.concat()), out)
+}
+
+/// One side of a comparison: its runs, their server, seeds, and the caveats that were allowed.
+fn write_side(label: &str, side: &ComparedSide, out: &mut dyn Write) -> io::Result<()> {
+    let mut text = format!(
+        "{label:<8} {}: {}",
+        side.name,
+        format_plural(side.runs.len() as u64, "run", "runs")
+    );
+    if let Some(server) = side.runs.first().and_then(|run| run.head.server.as_ref()) {
+        text += &format!(", {} {}", server.product, server.version_number());
+    }
+    let seeds: Vec<String> = side.runs.iter().map(|run| run.head.seed.to_string()).collect();
+    text += &format!(", seed {}", seeds.join(", "));
+    let allowed: BTreeSet<&str> =
+        side.runs.iter().flat_map(|run| run.allowed.iter().map(|c| c.id)).collect();
+    if !allowed.is_empty() {
+        text += &format!(", allowed {}", allowed.into_iter().collect::<Vec<_>>().join(", "));
+    }
+    write_line(&text, out)
 }
 
 /// The answer again, where a terminal's reader looks.
@@ -368,8 +369,8 @@ fn write_folder(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     if folder.is_empty() {
         return Ok(());
     }
-    let has_page = findings.files.iter().any(|file| file.path == "report.html");
-    let page = if has_page { ", page report.html" } else { "" };
+    let has_page = findings.files.iter().any(|file| file.path == PAGE);
+    let page = if has_page { format!(", page {PAGE}") } else { String::new() };
     // A path is copied as a whole, however long.
     writeln!(out, "Run      {}{page}", replace_controls(folder))
 }

@@ -22,6 +22,14 @@ pub fn shorten_cell(text: &str, width: usize) -> String {
         .collect()
 }
 
+/// The text, or as much of its beginning as fits and two dots.
+pub(crate) fn truncate_text(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 2).chain("..".chars()).collect()
+}
+
 /// Head and rows of cells. The first column stands at the left, the others at the right if nothing else is said.
 pub(crate) struct TextTable {
     left: Vec<bool>,

@@ -107,6 +107,13 @@ pub struct TrialFinding {
     pub stalls: Option<StallFindings>,
 }
 
+impl TrialFinding {
+    /// Whether a percentile of the response time (seconds) is known only from below, as arrivals never began.
+    pub fn is_lower_bound(&self, response_s: f64) -> bool {
+        self.unbegun.is_some_and(|unbegun| response_s >= unbegun.least_s)
+    }
+}
+
 /// Something that a workload counts besides events: statements that read, rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkCount {
@@ -132,13 +139,6 @@ pub struct UnbegunArrivals {
     pub median_s: f64,
     /// How long the oldest had waited, seconds.
     pub oldest_s: f64,
-}
-
-impl UnbegunArrivals {
-    /// Whether a percentile of the response time is known only from below.
-    pub fn bounds_percentile(&self, response_s: f64) -> bool {
-        response_s >= self.least_s
-    }
 }
 
 /// One class of events in a load.
