@@ -23,7 +23,7 @@ use crate::plan::{Mistake, Mistakes, OptionSpec, Plan, TargetPlan};
 use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, WorkloadKind};
 use crate::{client, experiment, workload};
 
-pub(super) use args::{move_workload_first, plan_from_args as plan_of};
+pub(super) use args::{move_workload_first, name_bare_word, plan_from_args as plan_of};
 pub(super) use declared::add_declared_options;
 pub(super) use listener::TerminalListener;
 

@@ -106,8 +106,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 
 /// The help that the words ask for: `--help`, `-?`, `help` as the last word of a workload's command, or `-h` without a
 /// host. `-h` alone is what most people type first, and no host can begin with a dash.
-pub(super) fn requested_help(words: &[OsString]) -> Option<String> {
-    let words: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+pub(super) fn requested_help(typed: &[OsString]) -> Option<String> {
+    let words: Vec<_> = typed.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let words: Vec<&str> = words[..own].iter().map(AsRef::as_ref).collect();
     let is_long = |word: &str| word.len() > 3 && "--help".starts_with(word);
@@ -119,7 +119,9 @@ pub(super) fn requested_help(words: &[OsString]) -> Option<String> {
     if !asked && !ends_in_help && !words.contains(&"-h") {
         return None;
     }
-    let program = super::built_program();
+    // With the options of a script that is named.
+    let mut program = super::bench::add_declared_options(super::root_command(), typed);
+    program.build();
     let (path, command) = named_command(&program, &words);
     let has_host = command.get_arguments().any(|arg| arg.get_short() == Some('h'));
     // `sweat bench oltp_read_write --threads=4 help`, as in sysbench, and `sweat CMD help`.

@@ -25,6 +25,8 @@ use crate::workload::{EndpointKind, KINDS, check_options, find_kind};
 
 /// Commands that take a workload.
 pub(super) const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
+/// What can be done with a workload.
+const DEEDS: [&str; 4] = ["prepare", "run", "cleanup", "help"];
 /// The option that says how often a file of statements is run through.
 const PASSES: &str = "passes";
 /// Percentiles that the summary shows; 0 is sysbench's word for none.
@@ -55,6 +57,27 @@ pub(in super::super) fn move_workload_first(
             continue;
         }
         if word == "--" || !word.starts_with('-') {
+            return;
+        }
+        at += if takes_value(&word) { 2 } else { 1 };
+    }
+}
+
+/// Gives a bare word behind a workload that takes one its flag: `bench lua own.lua` is `bench lua --script=own.lua`.
+pub(in super::super) fn name_bare_word(args: &mut [OsString], takes_value: &dyn Fn(&str) -> bool) {
+    let is_one = |word: &OsString| COMMANDS.iter().any(|command| word == command);
+    let Some(command) = args.iter().position(is_one) else { return };
+    let Some(name) = args.get(command + 1) else { return };
+    let kind = KINDS.iter().find(|kind| name == kind.name());
+    let Some(option) = kind.and_then(|kind| kind.bare_word_option()) else { return };
+    let flag = format!("--{option}");
+    let mut at = command + 2;
+    while let Some(word) = args.get(at).map(|word| word.to_string_lossy().into_owned()) {
+        if word == "--" || word.starts_with(&flag) {
+            return;
+        }
+        if !word.starts_with('-') && !DEEDS.contains(&word.as_str()) && !word.contains('=') {
+            args[at] = format!("{flag}={word}").into();
             return;
         }
         at += if takes_value(&word) { 2 } else { 1 };

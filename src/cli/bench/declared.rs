@@ -25,7 +25,12 @@ pub(in super::super) fn add_declared_options(program: Command, args: &[OsString]
         return program;
     }
     program.mut_subcommand(command.as_ref(), |command| {
-        command.mut_subcommand(kind.name(), |command| add_workload_flags(command, &declared))
+        command.mut_subcommand(kind.name(), |command| {
+            let known: Vec<_> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+            let is_new = |spec: &OptionSpec| !known.contains(&spec.name.replace('_', "-").as_str());
+            let added: Vec<_> = declared.iter().filter(|spec| is_new(spec)).cloned().collect();
+            add_workload_flags(command, &added)
+        })
     })
 }
 

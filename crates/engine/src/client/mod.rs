@@ -7,7 +7,8 @@ mod transport;
 
 pub use mysql::preflight;
 pub use mysql::{
-    Error, Feature, FeatureKind, ParameterValue, PreparedStatement, ROWS_COUNTER,
-    RemovedInstrument, ResultSet, ServerIdentity, ServerProduct, ServerVersion, Session,
-    SessionLimits, StatementReply, Target, TextRow, is_retryable, quote_instruments,
+    CapturableStatement, CapturedResult, CapturedResults, Error, Feature, FeatureKind,
+    ParameterValue, PreparedStatement, ROWS_COUNTER, RemovedInstrument, ResultSet, ServerIdentity,
+    ServerProduct, ServerVersion, Session, SessionLimits, StatementReply, Target, TextRow,
+    is_retryable, quote_instruments,
 };

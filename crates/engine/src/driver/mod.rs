@@ -26,12 +26,14 @@ use threads::EngineContext;
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason, kernel};
 use crate::plan::{EnginePlan, LoadPlan, Mistake};
 use crate::recorder::{Interval, LoadEnding, Recorder, Recording, new_histogram};
-use crate::workload::{RecordedLoad, Workload};
+use crate::workload::Workload;
 
 /// How often the driver's own thread looks whether the user wants to stop.
 const LOOK: Nanos = Nanos(50_000_000);
 /// How long events under way may take to end when the user wants to stop, or something broke.
 const SHORT_GRACE: Nanos = Nanos(300_000_000);
+/// How long events that were given up may take to end before they are interrupted.
+const INTERRUPT: Nanos = Nanos(300_000_000);
 /// How long nobody may have got a session, once some could not, before the others need not try: a server that refuses, or
 /// does not answer, does so to all.
 const NOBODY_OPENS: Nanos = Nanos(15_000_000_000);
@@ -123,8 +125,9 @@ pub fn run_load(
         clock,
         stop,
         backlog: arrival.open_schedule().map(|schedule| Backlog::new(schedule, &shared)),
-        recorded: workload.as_recorded(),
+        workload,
         over: None,
+        abandoned: None,
         recorder,
         interval: on_interval,
     };
@@ -182,10 +185,12 @@ struct LoadMonitor<'a> {
     clock: RealClock,
     stop: &'a Stop,
     backlog: Option<Backlog>,
-    /// A load that has arrivals of its own tells itself which of them never began.
-    recorded: Option<&'a dyn RecordedLoad>,
+    /// One that has arrivals of its own tells itself which of them never began.
+    workload: &'a dyn Workload,
     /// When no event could begin any more.
     over: Option<Nanos>,
+    /// When events under way were given up.
+    abandoned: Option<Nanos>,
     recorder: Recorder,
     interval: &'a mut dyn FnMut(&Interval),
 }
@@ -277,6 +282,9 @@ impl LoadMonitor<'_> {
             let grace = if cut { grace.min(SHORT_GRACE) } else { grace };
             if now.since(since) >= grace {
                 self.load.abandon.set(StopReason::Done);
+                if now.since(*self.abandoned.get_or_insert(now)) >= INTERRUPT {
+                    self.workload.interrupt_events();
+                }
             }
         }
     }
@@ -301,9 +309,10 @@ impl LoadMonitor<'_> {
             // What would be due next is nothing if there is nothing left to do.
             Some(backlog) if exhausted < opened => backlog.waiting_times(over.since(began), begun),
             Some(_) => new_histogram(),
-            None => {
-                self.recorded.map_or_else(new_histogram, |recorded| recorded.unbegun_ages(over))
-            }
+            None => self
+                .workload
+                .as_recorded()
+                .map_or_else(new_histogram, |recorded| recorded.unbegun_ages(over)),
         };
         if opened == 0 && !self.stop.is_set() && failure.is_none() {
             let why = unopened.first().map(|u| u.why.clone()).unwrap_or_default();

@@ -277,6 +277,18 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         self.writer.error_text(error, text);
     }
 
+    fn note_ignored(&mut self, error: EventError, text: &str) {
+        self.writer.note_ignored(error, text);
+    }
+
+    fn discard_event(&mut self) {
+        self.writer.note_abandoned();
+    }
+
+    fn fail_load(&mut self, why: String) {
+        self.load.fail_load(why);
+    }
+
     fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {
         if self.load.abandon.is_set() {
             // We gave the event up; that says nothing about the server.

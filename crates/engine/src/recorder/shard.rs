@@ -217,6 +217,13 @@ impl ShardWriter {
         bump_counter(&self.histogram.reconnects, 1);
     }
 
+    /// An error after which its event was begun again; those of events without a class count under the first.
+    pub fn note_ignored(&self, error: EventError, text: &str) {
+        if self.histogram.add_error(ClassId(0), error) {
+            self.keep_text(error, text);
+        }
+    }
+
     /// An event under way was given up because the load is over.
     pub fn note_abandoned(&self) {
         bump_counter(&self.histogram.abandoned, 1);

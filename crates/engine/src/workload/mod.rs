@@ -5,6 +5,8 @@
 mod endpoint;
 mod fill;
 pub mod lookup;
+#[cfg(feature = "lua")]
+pub mod lua;
 pub mod null;
 pub mod oltp;
 pub mod queries;
@@ -42,6 +44,8 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     &oltp::SELECT_RANDOM_RANGES,
     &oltp::BulkInsertKind,
     &queries::QueriesKind,
+    #[cfg(feature = "lua")]
+    &lua::LuaKind,
     &lookup::LookupKind,
     &replay::ReplayKind,
 ];
@@ -130,6 +134,10 @@ pub trait WorkloadKind: Sync {
     fn option_specs_for(&self, _given: &[(String, String)]) -> Result<Vec<OptionSpec>, Mistake> {
         Ok(self.option_specs())
     }
+    /// The option that a bare word after the kind's name gives, as in `sweat bench lua SCRIPT`.
+    fn bare_word_option(&self) -> Option<&'static str> {
+        None
+    }
     /// What findings must know of a load with these options, which are as [`Workload::data_reach`] completes them.
     fn facts(&self, _options: &Options) -> WorkloadFacts {
         WorkloadFacts::default()
@@ -174,6 +182,9 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// When the worker can't be made. Connecting comes later, in `Worker::open_table`.
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>>;
+    /// Ends events that do not look whether they shall end, as a script's endless loop: called again and again, from the driver's
+    /// own thread, once workers should long have ended.
+    fn interrupt_events(&self) {}
     /// Looks before the load whether tables are there and fit.
     ///
     /// # Errors
@@ -342,6 +353,13 @@ pub trait WorkerPace {
     fn set_think_time(&mut self, think: Nanos);
     /// Notes the text of an error; the first of each code is kept.
     fn error_text(&mut self, error: EventError, text: &str);
+    /// An error that the event under way goes on after, as it is begun again: counted with its text, beside those of events that
+    /// failed.
+    fn note_ignored(&mut self, error: EventError, text: &str);
+    /// The event under way ends without being counted.
+    fn discard_event(&mut self);
+    /// The worker can't go on, and the load makes no sense without it.
+    fn fail_load(&mut self, why: String);
     /// After a lost connection: resolves when to open again; `false` if the load shall not go on.
     fn poll_reopen(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// Whether the session could be opened again.

@@ -5,6 +5,7 @@
 //! To add a login method: an arm in `auth.rs`, what it computes in `scrambles.rs`. To add a server version: a row in `dialect.rs`.
 
 mod auth;
+mod captured;
 mod control_plane;
 mod dialect;
 mod error;
@@ -23,6 +24,7 @@ mod target;
 mod tests;
 mod wire;
 
+pub use captured::{CapturableStatement, CapturedResult, CapturedResults};
 pub use control_plane::{ResultSet, TextRow};
 pub use dialect::{Feature, FeatureKind};
 pub use error::{Error, is_retryable};

@@ -177,8 +177,17 @@ impl Session {
     /// # Errors
     /// As [`Error`] tells apart.
     pub async fn prepare(&mut self, sql: &str) -> Result<PreparedStatement, Error> {
+        self.prepare_noting(sql, &mut |_| Ok(())).await
+    }
+
+    /// The same, and tells the definition of each column of its result.
+    pub(super) async fn prepare_noting(
+        &mut self,
+        sql: &str,
+        on_column: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>,
+    ) -> Result<PreparedStatement, Error> {
         self.start_limited_statement().map_err(|e| self.error_from_event(e))?;
-        match self.exchange_prepare(sql).await {
+        match self.exchange_prepare(sql, on_column).await {
             Ok(prepared) => {
                 self.end_statement();
                 prepared.map_err(|e| self.error_from_event(e))
@@ -193,6 +202,7 @@ impl Session {
     async fn exchange_prepare(
         &mut self,
         sql: &str,
+        on_column: &mut dyn FnMut(&[u8]) -> Result<(), ProtocolError>,
     ) -> Result<Result<PreparedStatement, EventError>, ChannelError> {
         let write = |out: &mut Vec<u8>| {
             Ok(encode::write_command(out, CommandByte::Prepare, sql.as_bytes()))
@@ -204,9 +214,14 @@ impl Session {
             return Ok(Err(self.note_error_packet(&packet, parting)));
         }
         let (id, columns, parameters) = packet::parse_prepare_ok(&packet)?;
-        for count in [parameters, columns] {
-            let end = u32::from(count > 0 && !self.no_eof);
-            for _ in 0..u32::from(count) + end {
+        for (count, is_result) in [(parameters, false), (columns, true)] {
+            for _ in 0..count {
+                self.channel.read_packet(&mut packet).await?;
+                if is_result {
+                    on_column(&packet)?;
+                }
+            }
+            if count > 0 && !self.no_eof {
                 self.channel.read_packet(&mut packet).await?;
             }
         }

@@ -148,6 +148,11 @@ impl WorkerPace for Sim<'_> {
     fn note_steps(&mut self, _: &[StepLatency]) {}
     fn set_think_time(&mut self, _: Nanos) {}
     fn error_text(&mut self, _: EventError, _: &str) {}
+    fn note_ignored(&mut self, _: EventError, _: &str) {}
+    fn discard_event(&mut self) {}
+    fn fail_load(&mut self, why: String) {
+        panic!("{why}");
+    }
     fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {
         Poll::Ready(false)
     }

@@ -1,0 +1,222 @@
+//! The kind `lua`: a script in sweat's own words.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::commands::read_script;
+use super::random::RandomSettings;
+use super::settings::{
+    DriverSettings, IgnoredErrors, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource,
+    ScriptValue,
+};
+use super::{LuaWorkload, ScriptError};
+use crate::base::distribution::{Distribution, DistributionOptions};
+use crate::client::Target;
+use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
+use crate::workload::{Endpoint, Workload, WorkloadKind};
+
+/// The option that names the script.
+const SCRIPT: &str = "script";
+/// Where Debian keeps the scripts of sysbench.
+const SCRIPT_DIRS: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
+
+/// The kind `lua`.
+pub struct LuaKind;
+
+impl WorkloadKind for LuaKind {
+    fn name(&self) -> &'static str {
+        "lua"
+    }
+    fn help_line(&self) -> &'static str {
+        "a sysbench script, unmodified: sweat bench lua SCRIPT.lua"
+    }
+    fn bare_word_option(&self) -> Option<&'static str> {
+        Some(SCRIPT)
+    }
+    fn option_specs(&self) -> Vec<OptionSpec> {
+        use OptionKind::{Count, Number, Switch, Text};
+        let spec = OptionSpec::new;
+        vec![
+            spec(SCRIPT, Text, "", "the script: a file, or a name that sysbench knows"),
+            spec("ignore-errors", Text, "1213,1020,1205", "errors that restart the event, or all"),
+            spec(
+                "db-ps-mode",
+                OptionKind::one_of(&["auto", "disable"]),
+                "auto",
+                "disable: send text, no prepared statements",
+            ),
+            spec("mysql-dry-run", Switch, "off", "run the script and send nothing"),
+            spec(
+                "rand-type",
+                OptionKind::one_of(&Distribution::NAMES),
+                "special",
+                "how rand.default draws",
+            ),
+            spec("rand-seed", Count, "0", "seed of random numbers; 0: the run's"),
+            spec("rand-spec-iter", Count, "12", "special: numbers averaged into one"),
+            spec("rand-spec-pct", Count, "1", "special: percent of rows that are hot"),
+            spec("rand-spec-res", Count, "75", "special: percent of reads of hot rows"),
+            spec("rand-pareto-h", Number, "0.2", "pareto: shape"),
+            spec("rand-zipfian-exp", Number, "0.8", "zipfian: exponent"),
+        ]
+    }
+    fn option_specs_for(&self, given: &[(String, String)]) -> Result<Vec<OptionSpec>, Mistake> {
+        let own = self.option_specs();
+        let script = given.iter().rev().find(|(name, _)| name == SCRIPT);
+        let Some((_, script)) = script else { return Ok(own) };
+        let declared = declared_options(script)?;
+        let names: Vec<String> = own.iter().map(|spec| spec.name.clone()).collect();
+        let added = declared.iter().map(option_spec).filter(|spec| !names.contains(&spec.name));
+        Ok(own.into_iter().chain(added).collect())
+    }
+    fn build_workload(
+        &self,
+        options: &Options,
+        endpoint: Endpoint<'_>,
+    ) -> anyhow::Result<Box<dyn Workload>> {
+        let target = endpoint.require_mysql()?.clone();
+        let Some(script) = options.text(SCRIPT) else {
+            return Err(Mistake::new("--script", "no script is named")
+                .hint("as in: sweat bench lua /usr/share/sysbench/oltp_read_write.lua")
+                .into());
+        };
+        let declared = declared_options(script)?;
+        Ok(Box::new(LuaWorkload::new(script_setup(script, &declared, options, target)?)))
+    }
+}
+
+/// What a script is given under these options.
+fn script_setup(
+    script: &str,
+    declared: &[ScriptOption],
+    options: &Options,
+    target: Target,
+) -> anyhow::Result<ScriptSetup> {
+    let ignored = options.text("ignore-errors").unwrap_or_default();
+    let ignored = IgnoredErrors::from_text(ignored).map_err(|part| {
+        Mistake::new("--ignore-errors", format!("`{part}` is not an error number"))
+            .hint("as in 1213,1205, or all")
+    })?;
+    let mut values = general_options(&target, options);
+    values.retain(|(name, _)| declared.iter().all(|option| option.name.replace('-', "_") != *name));
+    let given = declared.iter().filter_map(|option| {
+        let value = options.text(&option.name.replace('_', "-"))?;
+        Some((option.name.replace('-', "_"), value.to_owned()))
+    });
+    let seed = options.count("rand-seed");
+    Ok(ScriptSetup {
+        source: find_script(script)?,
+        module_dirs: module_dirs(script),
+        arguments: vec!["sysbench".to_owned(), script.to_owned()],
+        command: Some("run".to_owned()),
+        options: values,
+        given: given.collect(),
+        driver: Arc::new(DriverSettings {
+            targets: vec![target.with_multi_statements()],
+            dry_run: options.switch("mysql-dry-run"),
+            fill_holes: options.text("db-ps-mode") == Some("disable"),
+            ignored,
+            strict: false,
+        }),
+        random: RandomSettings {
+            kind: options.text("rand-type").unwrap_or("special").to_owned(),
+            shape: DistributionOptions {
+                spec_iter: options.count("rand-spec-iter") as u32,
+                spec_pct: options.count("rand-spec-pct") as f64,
+                spec_res: options.count("rand-spec-res") as f64,
+                pareto_h: options.number("rand-pareto-h"),
+                zipfian_exp: options.number("rand-zipfian-exp"),
+            },
+            seed: if seed == 0 { 1 } else { seed },
+        },
+        threads: 1,
+        printer: None,
+        fatal_printer: None,
+    })
+}
+
+/// Those of sysbench's own options that scripts look at.
+fn general_options(target: &Target, options: &Options) -> Vec<(String, ScriptValue)> {
+    let text = |text: &str| ScriptValue::Text(text.to_owned());
+    let plan = target.plan();
+    let host = plan.host.as_deref().unwrap_or("localhost");
+    let port = f64::from(plan.port.unwrap_or(3306));
+    [
+        ("threads", ScriptValue::Number(1.0)),
+        ("events", ScriptValue::Number(0.0)),
+        ("time", ScriptValue::Number(0.0)),
+        ("rate", ScriptValue::Number(0.0)),
+        ("report_interval", ScriptValue::Number(1.0)),
+        ("percentile", ScriptValue::Number(95.0)),
+        ("verbosity", ScriptValue::Number(3.0)),
+        ("histogram", ScriptValue::Switch(false)),
+        ("db_driver", text("mysql")),
+        (
+            "db_ps_mode",
+            text(if options.switch("client-side-prepare") { "disable" } else { "auto" }),
+        ),
+        ("mysql_host", ScriptValue::List(vec![host.to_owned()])),
+        ("mysql_port", ScriptValue::List(vec![format!("{port}")])),
+        ("mysql_user", text(target.user())),
+        ("mysql_db", text(plan.database.as_deref().unwrap_or("sbtest"))),
+        ("rand_type", text(options.text("rand-type").unwrap_or("special"))),
+        ("rand_seed", ScriptValue::Number(options.count("rand-seed") as f64)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+fn option_spec(option: &ScriptOption) -> OptionSpec {
+    let kind = match option.kind {
+        ScriptOptionType::Bool => OptionKind::Switch,
+        ScriptOptionType::Int | ScriptOptionType::Double => OptionKind::Number,
+        _ => OptionKind::Text,
+    };
+    let default = option.default.as_deref().unwrap_or_default();
+    OptionSpec::new(&option.name.replace('_', "-"), kind, default, &option.description)
+}
+
+fn declared_options(script: &str) -> Result<Vec<ScriptOption>, Mistake> {
+    let setup = ScriptSetup {
+        source: find_script(script)?,
+        module_dirs: module_dirs(script),
+        arguments: vec!["sysbench".to_owned(), script.to_owned()],
+        // Scripts may refuse to be read without a command.
+        command: Some("help".to_owned()),
+        options: Vec::new(),
+        given: Vec::new(),
+        driver: Arc::default(),
+        random: RandomSettings::default(),
+        threads: 1,
+        printer: Some(Arc::new(|_| {})),
+        fatal_printer: None,
+    };
+    let failed = |error: ScriptError| Mistake::new(script, error.message);
+    Ok(read_script(&setup).map_err(failed)?.options)
+}
+
+/// Scripts often ask for others that lie beside them.
+fn module_dirs(script: &str) -> Vec<PathBuf> {
+    let beside = Path::new(script).parent().filter(|dir| !dir.as_os_str().is_empty());
+    let beside = beside.map(Path::to_owned);
+    beside.into_iter().chain(SCRIPT_DIRS.map(PathBuf::from)).collect()
+}
+
+/// A file, or a name of one of the scripts that sysbench brings.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn find_script(script: &str) -> Result<ScriptSource, Mistake> {
+    let path = Path::new(script);
+    if path.is_file() {
+        return Ok(ScriptSource::Path(path.to_owned()));
+    }
+    let there = SCRIPT_DIRS.iter().flat_map(|dir| {
+        [Path::new(dir).join(script), Path::new(dir).join(format!("{script}.lua"))]
+    });
+    let found = there.into_iter().find(|path| path.is_file());
+    found.map(ScriptSource::Path).ok_or_else(|| {
+        Mistake::new(format!("--script {script}"), "there is no such file")
+            .hint("name the script by its path, as in ./oltp_custom.lua")
+    })
+}

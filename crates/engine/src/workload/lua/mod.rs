@@ -1,0 +1,177 @@
+//! Scripts of sysbench, unmodified: one Lua state for each of its threads, over our sessions, paces and records.
+//!
+//! A script's functions run as coroutines. On the engine `threads` what they ask for is done at once, in the C function that
+//! asks; on the reactor the coroutine yields until its worker has done it. See `natives.rs` for what scripts call, `prelude/` for
+//! what they see, `settings.rs` for what they are given.
+
+mod commands;
+mod connection;
+mod host_functions;
+mod interrupt;
+mod kind;
+mod natives;
+mod random;
+mod request;
+mod settings;
+mod state;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{BoxedWorker, DataJob, WorkerContext, Workload, sql};
+use crate::base::{Stop, reactor};
+use crate::recorder::{CounterSpec, MOST_COUNTERS};
+
+use self::state::{LuaState, SharedScript, StateRole};
+use self::worker::LuaWorker;
+
+pub use commands::{ReportState, ScriptInfo, read_script, run_command};
+pub use kind::LuaKind;
+pub use random::RandomSettings;
+pub use settings::{
+    DriverSettings, FatalPrinter, IgnoredErrors, ScriptError, ScriptOption, ScriptOptionType,
+    ScriptPrinter, ScriptSetup, ScriptSource, ScriptValue, split_list,
+};
+
+/// What events of scripts count.
+const COUNTERS: &[CounterSpec] = &[
+    sql::COUNTERS[0],
+    sql::COUNTERS[1],
+    sql::COUNTERS[2],
+    sql::COUNTERS[3],
+    CounterSpec { name: "ignored_errors", unit: "errors" },
+];
+const _: () =
+    assert!(COUNTERS.len() == natives::IGNORED_ERRORS + 1 && COUNTERS.len() <= MOST_COUNTERS);
+
+/// A script, ready to run. `init` and `done` run once per load, before the first thread and after the last.
+#[derive(Debug)]
+pub struct LuaWorkload {
+    setup: ScriptSetup,
+    shared: SharedScript,
+    load: Mutex<LoadLife>,
+}
+
+/// The life of one load: the state that `init` and `done` run in.
+#[derive(Debug, Default)]
+struct LoadLife {
+    global: Option<GlobalState>,
+    /// What `init` raised: no thread begins.
+    failed: Option<ScriptError>,
+    begun: usize,
+    ended: usize,
+    workers: usize,
+}
+
+/// The state of `init` and `done`.
+#[derive(Debug)]
+struct GlobalState(LuaState);
+
+// SAFETY: a Lua state may be used from any thread, by one at a time; the lock around it sees to that, and all that refers to
+// the state is in it.
+#[expect(unsafe_code, reason = "mlua leaves it to us that a state is used by one thread at a time")]
+unsafe impl Send for GlobalState {}
+
+impl LuaWorkload {
+    /// Looks at nothing yet: mistakes in the script show when it is read.
+    pub fn new(setup: ScriptSetup) -> LuaWorkload {
+        LuaWorkload { setup, shared: SharedScript::default(), load: Mutex::default() }
+    }
+
+    fn lock_load(&self) -> std::sync::MutexGuard<'_, LoadLife> {
+        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first worker of a load runs `init` while the others wait.
+    fn begin_worker(&self, part: &WorkerContext) -> anyhow::Result<()> {
+        let mut load = self.lock_load();
+        if load.begun == 0 {
+            *load = LoadLife { workers: part.workers, ..LoadLife::default() };
+            match self.run_init(part) {
+                Ok(state) => load.global = Some(GlobalState(state)),
+                Err(error) => load.failed = Some(error),
+            }
+        }
+        load.begun += 1;
+        match &load.failed {
+            Some(error) => anyhow::bail!("`init' function failed: {}", error.full_text()),
+            None => Ok(()),
+        }
+    }
+
+    fn run_init(&self, part: &WorkerContext) -> Result<LuaState, ScriptError> {
+        let role = StateRole { thread: 0, blocks: true, abandon: part.abandon.clone() };
+        let state = LuaState::load(&self.setup, &self.shared, &role)?;
+        state.export_options(part.workers)?;
+        if !state.has_function("event") && !state.replaces_thread_run() {
+            let name = commands::base_name(&self.setup.source);
+            return Err(ScriptError::new(format!("cannot find the event() function in {name}")));
+        }
+        reactor::block_on(state.call_hook("init", None))?;
+        Ok(state)
+    }
+
+    /// The last worker of a load runs `done`.
+    fn end_worker(&self) {
+        let mut load = self.lock_load();
+        load.ended += 1;
+        if load.ended < load.workers {
+            return;
+        }
+        let life = std::mem::take(&mut *load);
+        drop(load);
+        if let Some(GlobalState(state)) = life.global {
+            // The load is over: nothing is left that could fail by it.
+            let ended = reactor::block_on(state.call_hook("done", None));
+            if let (Err(error), Some(printer)) = (ended, &self.setup.printer) {
+                printer(format!("FATAL: `done' function failed: {error}\n").as_bytes());
+            }
+        }
+    }
+}
+
+impl Workload for LuaWorkload {
+    fn class_names(&self) -> Vec<String> {
+        vec!["event".to_owned()]
+    }
+    fn counters(&self) -> &'static [CounterSpec] {
+        COUNTERS
+    }
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
+        self.begin_worker(&part)?;
+        let role = StateRole { thread: part.worker, blocks: true, abandon: part.abandon.clone() };
+        let state = LuaState::load(&self.setup, &self.shared, &role)
+            .and_then(|state| state.export_options(part.workers).map(|()| state));
+        match state {
+            Ok(state) => Ok(Box::new(LuaWorker { workload: self, state, thread: part.worker })),
+            Err(error) => {
+                self.end_worker();
+                Err(anyhow::anyhow!("{}", error.full_text()))
+            }
+        }
+    }
+    fn interrupt_events(&self) {
+        self.shared.running.interrupt_all();
+    }
+    fn check_ready(&self, _: &Stop) -> anyhow::Result<()> {
+        Ok(())
+    }
+    fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        self.run_data_command("prepare", job)
+    }
+    fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        self.run_data_command("cleanup", job)
+    }
+}
+
+impl LuaWorkload {
+    fn run_data_command(&self, name: &str, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        let mut setup = self.setup.clone();
+        setup.command = Some(name.to_owned());
+        setup.threads = job.threads;
+        run_command(&setup, name, job.stop)?;
+        Ok(())
+    }
+}

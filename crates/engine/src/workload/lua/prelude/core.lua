@@ -1,0 +1,322 @@
+-- What scripts find when they begin: the table `sysbench`, its options and commands, and FFI with the names that scripts expect.
+-- `P` is the prelude's own table; scripts do not see it.
+local P = ...
+local ffi = require("ffi")
+
+-- Scripts use `ffi` without asking for it.
+_G.ffi = ffi
+
+ffi.cdef([[
+typedef enum {
+  SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_EVENT, SB_CNT_TRX = SB_CNT_EVENT,
+  SB_CNT_ERROR, SB_CNT_RECONNECT, SB_CNT_BYTES_READ, SB_CNT_BYTES_WRITTEN, SB_CNT_MAX
+} sb_counter_type;
+typedef enum { SQL_ERROR_NONE, SQL_ERROR_IGNORABLE, SQL_ERROR_FATAL } sql_error_t;
+typedef enum {
+  SB_ARG_TYPE_NULL, SB_ARG_TYPE_BOOL, SB_ARG_TYPE_INT, SB_ARG_TYPE_SIZE, SB_ARG_TYPE_DOUBLE,
+  SB_ARG_TYPE_STRING, SB_ARG_TYPE_LIST, SB_ARG_TYPE_FILE, SB_ARG_TYPE_MAX
+} sb_arg_type_t;
+typedef struct sql_driver sql_driver;
+typedef struct sql_connection sql_connection;
+typedef struct sql_statement sql_statement;
+typedef struct sql_result sql_result;
+typedef struct sql_row sql_row;
+typedef struct sql_value sql_value;
+typedef struct sql_bind sql_bind;
+typedef struct sb_arg sb_arg_t;
+
+typedef struct {
+  int handle;
+  uint32_t row_count, field_count, error_code, text_length;
+  const char *text;
+} script_context;
+typedef struct {
+  int (*more)(script_context *);
+  void (*stop)(script_context *);
+  int (*is_given_up)(script_context *);
+  void (*count)(script_context *, int, double);
+  double (*counted)(script_context *, int);
+  double (*random)(script_context *, int, double, double);
+  uint64_t (*random_u64)(script_context *);
+  double (*random_fraction)(script_context *);
+  void (*random_string)(script_context *, const char *, uint32_t);
+  void (*random_length_string)(script_context *, uint32_t, uint32_t);
+  void (*set_sql)(script_context *, const char *, uint32_t);
+  int (*request)(script_context *, int, int, int);
+  int (*new_parameter)(script_context *);
+  void (*set_null)(script_context *, int);
+  void (*set_integer)(script_context *, int, int64_t);
+  void (*set_double)(script_context *, int, double);
+  void (*set_text)(script_context *, int, const char *, uint32_t);
+  int (*bind)(script_context *, int, int, int, int);
+} script_natives;
+]])
+
+local context = ffi.cast("script_context *", P.context)
+local natives = ffi.cast("script_natives *", P.natives)
+P.context, P.natives = context, natives
+
+-- Waiting. A request that may not block this thread is done by whoever resumed us; its status comes back from the yield.
+local request = natives.request
+local is_pending = -1
+local raw_resume, raw_yield = coroutine.resume, coroutine.yield
+local waiting = {}
+
+-- Waits for what is pending. Coroutines of the script's own pass the wait on to the one that we were started in.
+local function wait()
+  if not coroutine.isyieldable() then
+    error("SQL within a function that Lua's own library calls (of table.sort, string.gsub, require)"
+      .. " needs --engine=threads", 3)
+  end
+  return raw_yield(waiting)
+end
+P.wait = wait
+
+function P.request(kind, first, second)
+  local status = request(context, kind, first or 0, second or 0)
+  if status == is_pending then
+    return wait()
+  end
+  return status
+end
+
+local function pass_on(co, first, ...)
+  if first and ... == waiting then
+    return pass_on(co, raw_resume(co, raw_yield(waiting)))
+  end
+  return first, ...
+end
+
+function coroutine.resume(co, ...)
+  return pass_on(co, raw_resume(co, ...))
+end
+
+local function checked(ok, ...)
+  if not ok then
+    error((...), 0)
+  end
+  return ...
+end
+
+function coroutine.wrap(f)
+  local co = coroutine.create(f)
+  return function(...)
+    return checked(coroutine.resume(co, ...))
+  end
+end
+
+-- A pause gives other sessions of the thread their turn.
+local function sleep_us(time_us)
+  while time_us > 0 do
+    local piece = math.min(time_us, 1e9)
+    P.request(1, piece)
+    time_us = time_us - piece
+    if natives.is_given_up(context) ~= 0 then
+      return
+    end
+  end
+end
+
+-- Events.
+local more, stop = natives.more, natives.stop
+
+local function sb_more_events(_)
+  local status = more(context)
+  if status == is_pending then
+    return wait() == 1
+  end
+  return status == 1
+end
+
+local function sb_event_start(_) end
+
+local function sb_event_stop(_)
+  stop(context)
+end
+
+local function counter_number(kind)
+  return tonumber(ffi.cast("int", kind))
+end
+
+-- What `ffi.C` holds besides the C library.
+local exported = {
+  sb_more_events = sb_more_events,
+  sb_event_start = sb_event_start,
+  sb_event_stop = sb_event_stop,
+  sb_counter_inc = function(_, kind)
+    natives.count(context, counter_number(kind), 1)
+  end,
+  sb_counter_add = function(_, kind, by)
+    natives.count(context, counter_number(kind), tonumber(by))
+  end,
+  sb_counter_val = function(_, kind)
+    return ffi.new("uint64_t", natives.counted(context, counter_number(kind)))
+  end,
+  usleep = function(time_us)
+    sleep_us(tonumber(time_us))
+    return 0
+  end,
+  sleep = function(time_s)
+    sleep_us(tonumber(time_s) * 1e6)
+    return 0
+  end,
+}
+P.exported = exported
+local library = ffi.C
+ffi.C = setmetatable({}, {
+  __index = function(_, name)
+    local found = exported[name]
+    if found ~= nil then
+      return found
+    end
+    return library[name]
+  end,
+})
+
+-- The table `sysbench`.
+sysbench = {
+  tid = P.tid,
+  version = P.version,
+  version_string = "sysbench " .. P.version,
+  opt = {},
+  error = { NONE = 0, RESTART_EVENT = 1 },
+  hooks = {},
+  cmdline = {
+    argv = P.arguments,
+    command = P.command,
+    script_path = P.script_path,
+    options = {},
+    commands = {},
+    PARALLEL_COMMAND = true,
+    ARG_NULL = 0, ARG_BOOL = 1, ARG_INT = 2, ARG_SIZE = 3, ARG_DOUBLE = 4, ARG_STRING = 5,
+    ARG_LIST = 6, ARG_FILE = 7, ARG_MAX = 8,
+  },
+}
+
+-- Nobody wants what scripts print among results: it goes where messages go, unless somebody takes it.
+P.print = P.print or function(text)
+  io.stderr:write(text)
+end
+
+function print(...)
+  local parts = { ... }
+  for i = 1, select("#", ...) do
+    parts[i] = tostring(parts[i])
+  end
+  P.print(table.concat(parts, "\t") .. "\n")
+end
+
+io.stdout:setvbuf("no")
+
+-- Options. A default says of what type an option is, unless it is told.
+local types = {
+  ["boolean"] = 1, ["string"] = 5, ["number"] = 4, ["table"] = 6, ["nil"] = 5,
+}
+
+local function default_text(value)
+  if type(value) == "boolean" then
+    return value and "on" or "off"
+  elseif type(value) == "table" then
+    return table.concat(value, ",")
+  elseif value ~= nil then
+    return tostring(value)
+  end
+end
+
+-- The options that the script declares, sorted: name, description, default, type, function that checks.
+function P.declared_options()
+  local all = {}
+  for name, spec in pairs(sysbench.cmdline.options or {}) do
+    if type(spec) ~= "table" then
+      error("wrong declaration of the option " .. tostring(name) .. ": it is no table", 0)
+    end
+    local kind = spec[3] or types[type(spec[2])] or 5
+    all[#all + 1] = { tostring(name), tostring(spec[1] or ""), default_text(spec[2]), kind }
+  end
+  table.sort(all, function(a, b) return a[1] < b[1] end)
+  return all
+end
+
+function P.check_option(name, value)
+  local spec = sysbench.cmdline.options[name]
+    or sysbench.cmdline.options[(name:gsub("_", "-"))]
+  if spec and spec[4] then
+    return spec[4](value)
+  end
+end
+
+function sysbench.cmdline.print_test_options()
+  for _, option in ipairs(P.declared_options()) do
+    local name = option[1]:gsub("_", "-")
+    local shown = option[4] == 1 and ("--" .. name .. "[=on|off]") or P.option_form(name, option[4])
+    local default = option[3] and (" [" .. option[3] .. "]") or ""
+    P.print(string.format("  %-31s%s%s\n", shown, option[2], default))
+  end
+  P.print("\n")
+end
+
+local forms = { [2] = "=N", [3] = "=SIZE", [4] = "=N", [5] = "=STRING", [6] = "=[LIST,...]", [7] = "=FILENAME" }
+function P.option_form(name, kind)
+  return "--" .. name .. (forms[kind] or "")
+end
+
+function sysbench.cmdline.read_cmdline_options() end
+
+-- Commands: the script's own come before `prepare`, `run`, `cleanup` and `help`.
+function sysbench.cmdline.command_defined(name)
+  local own = sysbench.cmdline.commands
+  return type(own) == "table" and own[name] ~= nil or type(_G[name]) == "function"
+end
+
+function sysbench.cmdline.command_parallel(name)
+  local own = sysbench.cmdline.commands
+  local found = type(own) == "table" and own[name]
+  return type(found) == "table" and found[2] == sysbench.cmdline.PARALLEL_COMMAND
+end
+
+function sysbench.cmdline.call_command(name)
+  local own = sysbench.cmdline.commands
+  local found = type(own) == "table" and own[name]
+  local f = type(found) == "table" and found[1] or _G[name]
+  if type(f) ~= "function" then
+    return false
+  end
+  local result = f()
+  return result == nil or result == true
+end
+
+-- The loop over events, which scripts may replace.
+local restart = sysbench.error.RESTART_EVENT
+local function with_traceback(err)
+  if type(err) == "string" then
+    return debug.traceback(err, 1)
+  end
+  return err
+end
+
+function thread_run(tid)
+  local event, xpcall = event, xpcall
+  while sb_more_events(tid) do
+    local ok, result
+    repeat
+      ok, result = xpcall(event, with_traceback, tid)
+      if not ok then
+        if type(result) ~= "table" or result.errcode ~= restart then
+          error(result, 0)
+        end
+        if natives.is_given_up(context) ~= 0 then
+          return
+        end
+        local hook = sysbench.hooks.before_restart_event
+        if hook then
+          hook(result)
+        end
+      end
+    until ok
+    if result then
+      return
+    end
+    stop(context)
+  end
+end
+P.thread_run = thread_run

@@ -1,0 +1,405 @@
+//! One Lua state: the prelude, the script, and calls of the script's functions as coroutines.
+#![expect(unsafe_code, reason = "Lua and its worker share a context by its address")]
+
+use std::fs;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use mlua::{Function, LightUserData, Lua, MultiValue, Table, Thread, ThreadStatus, Value};
+
+use super::connection::ScriptConnections;
+use super::host_functions::{ContextPointer, add_functions};
+use super::interrupt::{RunningStates, StateRegistration};
+use super::natives::{NATIVES, ScriptContext};
+use super::random::{ScriptRandom, UniqueNumbers};
+use super::request::{ScriptRequest, perform_request};
+use super::settings::{
+    IgnoredErrors, ScriptError, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource,
+    ScriptValue,
+};
+use crate::base::Stop;
+
+/// Our side of what scripts call, in the order in which it is run.
+const PRELUDE: [(&str, &str); 5] = [
+    ("=[core]", include_str!("prelude/core.lua")),
+    ("=[random]", include_str!("prelude/random.lua")),
+    ("=[sql]", include_str!("prelude/sql.lua")),
+    ("=[legacy]", include_str!("prelude/legacy.lua")),
+    ("=[reports]", include_str!("prelude/reports.lua")),
+];
+/// The version whose scripts ours understand.
+const VERSION: &str = "1.0.20";
+/// Where sysbench looks for modules besides `LUA_PATH`.
+const MODULE_PATH: &str = "./?.lua;./?/init.lua;./src/lua/?.lua;\
+    {home}/.luarocks/share/lua/5.1/?.lua;\
+    {home}/.luarocks/share/lua/5.1/?/init.lua;{home}/.luarocks/share/lua/?.lua;\
+    /usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;/usr/share/sysbench/?.lua";
+
+/// What all states of one script share.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SharedScript {
+    pub(super) unique: UniqueNumbers,
+    pub(super) turn: Arc<AtomicUsize>,
+    pub(super) running: RunningStates,
+}
+
+/// One state. Lives on one thread at a time.
+#[derive(Debug)]
+pub(super) struct LuaState {
+    /// Goes first: while it is on its list the state may be interrupted.
+    _registration: StateRegistration,
+    prelude: Table,
+    lua: Lua,
+    context: ContextPointer,
+    setup: ScriptSetup,
+}
+
+impl Drop for LuaState {
+    fn drop(&mut self) {
+        // What scripts left to be finished may still print, and needs the context.
+        let _ = self.lua.gc_collect();
+        // SAFETY: it came from a box, and what is left of the state makes no calls.
+        drop(unsafe { Box::from_raw(self.context.0.as_ptr()) });
+    }
+}
+
+/// Which state of a script this is.
+#[derive(Clone, Debug)]
+pub(super) struct StateRole {
+    /// `sysbench.tid`.
+    pub(super) thread: usize,
+    /// Whether its requests may block the thread.
+    pub(super) blocks: bool,
+    /// Set when it shall give up waiting.
+    pub(super) abandon: Stop,
+}
+
+impl LuaState {
+    /// Makes a state and runs the script's top level in it.
+    ///
+    /// # Errors
+    /// When the script can't be read, or fails.
+    pub(super) fn load(
+        setup: &ScriptSetup,
+        shared: &SharedScript,
+        role: &StateRole,
+    ) -> Result<LuaState, ScriptError> {
+        let connections = ScriptConnections::new(setup.driver.clone(), shared.turn.clone());
+        let random =
+            ScriptRandom::new(setup.random.clone(), shared.unique.clone(), role.thread as u64);
+        let context = ScriptContext::new(role.blocks, connections, random, role.abandon.clone());
+        let context = ContextPointer(NonNull::from(Box::leak(Box::new(context))));
+        // SAFETY: scripts may use FFI and load C modules, as they may in sysbench: they are their user's programs.
+        let lua = unsafe { Lua::unsafe_new() };
+        let prelude = lua.create_table().map_err(script_error)?;
+        let registration = shared.running.register_state(&lua);
+        let state =
+            LuaState { _registration: registration, prelude, lua, context, setup: setup.clone() };
+        state.run_prelude(role).map_err(script_error)?;
+        state.run_script()?;
+        Ok(state)
+    }
+
+    /// The context, for the worker while Lua does not run.
+    pub(super) fn context(&self) -> &mut ScriptContext {
+        self.context.context()
+    }
+
+    fn run_prelude(&self, role: &StateRole) -> mlua::Result<()> {
+        let LuaState { prelude, lua, setup, .. } = self;
+        let context = self.context.0.as_ptr().cast();
+        prelude.set("context", LightUserData(context))?;
+        let natives = std::ptr::from_ref(&NATIVES).cast_mut().cast();
+        prelude.set("natives", LightUserData(natives))?;
+        prelude.set("tid", role.thread)?;
+        prelude.set("version", VERSION)?;
+        prelude.set("command", setup.command.as_deref())?;
+        prelude.set("script_path", script_name(&setup.source))?;
+        prelude.set("strict", setup.driver.strict)?;
+        let arguments = lua.create_table()?;
+        for (place, word) in setup.arguments.iter().enumerate() {
+            arguments.set(place, word.as_str())?;
+        }
+        prelude.set("arguments", arguments)?;
+        let ignored = lua.create_table()?;
+        if let IgnoredErrors::Codes(codes) = &setup.driver.ignored {
+            for code in codes {
+                ignored.set(*code, true)?;
+            }
+        }
+        prelude.set("ignored", ignored)?;
+        prelude.set("ignores_all", setup.driver.ignored == IgnoredErrors::All)?;
+        add_functions(lua, prelude, setup, self.context)?;
+        self.set_module_path()?;
+        for (name, text) in PRELUDE {
+            lua.load(text).set_name(name).call::<()>(prelude.clone())?;
+        }
+        Ok(())
+    }
+
+    fn set_module_path(&self) -> mlua::Result<()> {
+        let package: Table = self.lua.globals().get("package")?;
+        let home = std::env::var("HOME").unwrap_or_default();
+        let mut path = MODULE_PATH.replace("{home}", &home);
+        for dir in &self.setup.module_dirs {
+            path = format!("{path};{}/?.lua", dir.display());
+        }
+        if let Ok(own) = std::env::var("LUA_PATH") {
+            path = match own.contains(";;") {
+                true => own.replace(";;", &format!(";{path};")),
+                false => own,
+            };
+        }
+        package.set("path", path)
+    }
+
+    fn run_script(&self) -> Result<(), ScriptError> {
+        match &self.setup.source {
+            ScriptSource::Path(path) => {
+                let text = fs::read(path).map_err(|error| {
+                    ScriptError::new(format!("cannot open {}: {error}", path.display()))
+                })?;
+                self.run_text(&text, &format!("@{}", path.display()))
+            }
+            ScriptSource::Text { name, text } => {
+                self.run_text(text.as_bytes(), &format!("={name}"))
+            }
+            ScriptSource::Module(name) => {
+                let require: Function = self.lua.globals().get("require").map_err(script_error)?;
+                require.call::<()>(name.as_str()).map_err(script_error)
+            }
+        }
+    }
+
+    fn run_text(&self, text: &[u8], name: &str) -> Result<(), ScriptError> {
+        // A first line for the shell is not Lua's; its line end stays, so that numbers of lines are right.
+        let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+        let text = if text.starts_with(b"#") { &text[end..] } else { text };
+        self.lua.load(text).set_name(name).exec().map_err(script_error)
+    }
+
+    /// The options that the script declares, by name.
+    ///
+    /// # Errors
+    /// When a declaration makes no sense.
+    pub(super) fn declared_options(&self) -> Result<Vec<ScriptOption>, ScriptError> {
+        let list: Function = self.prelude.get("declared_options").map_err(script_error)?;
+        let list: Vec<Vec<Value>> = list.call(()).map_err(script_error)?;
+        let text = |value: Option<&Value>| match value {
+            Some(Value::String(text)) => Some(text.to_string_lossy()),
+            _ => None,
+        };
+        let option = |parts: &Vec<Value>| {
+            let kind = parts.iter().rev().find_map(Value::as_integer);
+            ScriptOption {
+                name: text(parts.first()).unwrap_or_default(),
+                description: text(parts.get(1)).unwrap_or_default(),
+                default: text(parts.get(2)),
+                kind: option_type(kind.unwrap_or(5)),
+            }
+        };
+        Ok(list.iter().map(option).collect())
+    }
+
+    /// Fills `sysbench.opt`, where `threads` is how many there really are, and the globals of a script that declares no options.
+    ///
+    /// # Errors
+    /// When a value does not fit its option.
+    pub(super) fn export_options(&self, threads: usize) -> Result<(), ScriptError> {
+        let declared = self.declared_options()?;
+        let mut values = self.setup.options.clone();
+        values.retain(|(name, _)| name != "threads");
+        values.push(("threads".to_owned(), ScriptValue::Number(threads as f64)));
+        for option in &declared {
+            let name = option.name.replace('-', "_");
+            let given = self.setup.given.iter().rev().find(|(given, _)| *given == name);
+            let text = given.map(|(_, text)| text.as_str()).or(option.default.as_deref());
+            let value = match text {
+                Some(text) => option.value_from(text).ok_or_else(|| {
+                    let shown = option.name.replace('_', "-");
+                    ScriptError::new(format!("Invalid value for the '{shown}' option: '{text}'"))
+                })?,
+                None => empty_value(option.kind),
+            };
+            values.push((name, value));
+        }
+        self.set_options(&values, declared.is_empty()).map_err(script_error)
+    }
+
+    fn set_options(&self, values: &[(String, ScriptValue)], is_legacy: bool) -> mlua::Result<()> {
+        let globals = self.lua.globals();
+        let sysbench: Table = globals.get("sysbench")?;
+        let opt: Table = sysbench.get("opt")?;
+        for (name, value) in values {
+            let value = self.lua_value(value)?;
+            if is_legacy && !globals.get::<Value>(name.as_str())?.is_function() {
+                globals.set(name.as_str(), value.clone())?;
+            }
+            opt.set(name.as_str(), value)?;
+        }
+        if is_legacy {
+            for (name, text) in &self.setup.given {
+                globals.set(name.as_str(), text.as_str())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lua_value(&self, value: &ScriptValue) -> mlua::Result<Value> {
+        Ok(match value {
+            ScriptValue::Nil => Value::Nil,
+            ScriptValue::Switch(on) => Value::Boolean(*on),
+            ScriptValue::Number(number) => Value::Number(*number),
+            ScriptValue::Text(text) => Value::String(self.lua.create_string(text)?),
+            ScriptValue::List(list) => Value::Table(self.lua.create_sequence_from(list.clone())?),
+        })
+    }
+
+    /// Whether the script defines this function.
+    pub(super) fn has_function(&self, name: &str) -> bool {
+        self.lua.globals().get::<Value>(name).is_ok_and(|value| value.is_function())
+    }
+
+    /// Whether the script brings its own loop over events.
+    pub(super) fn replaces_thread_run(&self) -> bool {
+        let own: mlua::Result<Value> = self.lua.globals().get("thread_run");
+        own.is_ok_and(|own| own != self.prelude.get::<Value>("thread_run").unwrap_or(Value::Nil))
+    }
+
+    /// The script's commands, and whether each runs on all threads.
+    pub(super) fn commands(&self) -> Vec<(String, bool)> {
+        let list = || -> mlua::Result<Vec<(String, bool)>> {
+            let sysbench: Table = self.lua.globals().get("sysbench")?;
+            let commands: Table = sysbench.get::<Table>("cmdline")?.get("commands")?;
+            let pairs = commands.pairs::<String, Table>();
+            pairs.map(|pair| pair.and_then(|(name, what)| Ok((name, what.get(2)?)))).collect()
+        };
+        let mut all = list().unwrap_or_default();
+        all.sort();
+        all
+    }
+
+    /// Runs one of the script's commands; says whether it succeeded.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub(super) async fn call_command(&self, name: &str) -> Result<bool, ScriptError> {
+        let function = self.sysbench_function("cmdline", "call_command").map_err(script_error)?;
+        let name = self.lua.create_string(name).map_err(script_error)?;
+        let result = self.drive(function, MultiValue::from_iter([Value::String(name)])).await?;
+        Ok(result.as_boolean() != Some(false))
+    }
+
+    fn sysbench_function(&self, table: &str, name: &str) -> mlua::Result<Function> {
+        self.lua.globals().get::<Table>("sysbench")?.get::<Table>(table)?.get(name)
+    }
+
+    /// Calls a function of the script with its thread's number, if there is one.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub(super) async fn call_hook(
+        &self,
+        name: &str,
+        thread: Option<usize>,
+    ) -> Result<(), ScriptError> {
+        if !self.has_function(name) {
+            return Ok(());
+        }
+        let function: Function = self.lua.globals().get(name).map_err(script_error)?;
+        let arguments = thread.map(|thread| Value::Integer(thread as i64));
+        self.drive(function, MultiValue::from_iter(arguments)).await.map(|_| ())
+    }
+
+    /// Calls a report's hook, or one of the ready-made reports; says whether there was one.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub(super) fn call_report(
+        &self,
+        hook: &str,
+        values: &[(&str, f64)],
+    ) -> Result<bool, ScriptError> {
+        let call = || -> mlua::Result<bool> {
+            let sysbench: Table = self.lua.globals().get("sysbench")?;
+            let found: Value = sysbench.get::<Table>("hooks")?.get(hook)?;
+            let Value::Function(report) = found else { return Ok(false) };
+            let stat = self.lua.create_table()?;
+            for (name, value) in values {
+                stat.set(*name, *value)?;
+            }
+            report.call::<()>(stat)?;
+            Ok(true)
+        };
+        call().map_err(script_error)
+    }
+
+    /// Runs a function as a coroutine, and does what it asks for whenever it waits.
+    async fn drive(&self, function: Function, arguments: MultiValue) -> Result<Value, ScriptError> {
+        let coroutine: Thread = self.lua.create_thread(function).map_err(script_error)?;
+        let mut result = coroutine.resume::<MultiValue>(arguments);
+        loop {
+            let values = result.map_err(script_error)?;
+            if coroutine.status() != ThreadStatus::Resumable {
+                return Ok(values.into_iter().next().unwrap_or(Value::Nil));
+            }
+            if self.context().request == ScriptRequest::None {
+                return Err(ScriptError::new("attempt to yield from outside a coroutine"));
+            }
+            let status = perform_request(self.context()).await;
+            result = coroutine.resume::<MultiValue>(status);
+        }
+    }
+}
+
+fn empty_value(kind: ScriptOptionType) -> ScriptValue {
+    match kind {
+        ScriptOptionType::Text => ScriptValue::Text(String::new()),
+        ScriptOptionType::Bool => ScriptValue::Switch(false),
+        ScriptOptionType::List => ScriptValue::List(Vec::new()),
+        ScriptOptionType::Int | ScriptOptionType::Size | ScriptOptionType::Double => {
+            ScriptValue::Number(0.0)
+        }
+        ScriptOptionType::Null | ScriptOptionType::File => ScriptValue::Nil,
+    }
+}
+
+fn option_type(number: i64) -> ScriptOptionType {
+    match number {
+        0 => ScriptOptionType::Null,
+        1 => ScriptOptionType::Bool,
+        2 => ScriptOptionType::Int,
+        3 => ScriptOptionType::Size,
+        4 => ScriptOptionType::Double,
+        6 => ScriptOptionType::List,
+        7 => ScriptOptionType::File,
+        _ => ScriptOptionType::Text,
+    }
+}
+
+/// What `sysbench.cmdline.script_path` holds.
+fn script_name(source: &ScriptSource) -> Option<String> {
+    match source {
+        ScriptSource::Path(path) => Some(path.display().to_string()),
+        ScriptSource::Module(name) => Some(name.clone()),
+        ScriptSource::Text { .. } => None,
+    }
+}
+
+/// An error of Lua as message and calls.
+fn script_error(error: mlua::Error) -> ScriptError {
+    let text = match &error {
+        mlua::Error::RuntimeError(text) => text.clone(),
+        mlua::Error::SyntaxError { message, .. } => message.clone(),
+        mlua::Error::CallbackError { traceback, cause } => format!("{cause}\n{traceback}"),
+        other => other.to_string(),
+    };
+    let (message, traceback) = match text.split_once("\nstack traceback:") {
+        Some((message, calls)) => (message, format!("stack traceback:{calls}")),
+        None => (text.as_str(), String::new()),
+    };
+    // Errors raised within errors repeat the calls.
+    let traceback = traceback.split("\nstack traceback:").next().unwrap_or_default().to_owned();
+    ScriptError { message: message.to_owned(), traceback }
+}
