@@ -26,6 +26,7 @@ mod runs;
 mod sandbox;
 mod sandbox_life;
 mod scaling;
+mod scripts;
 mod secrets;
 mod ship;
 mod stalls;

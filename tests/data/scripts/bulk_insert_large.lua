@@ -1,0 +1,14 @@
+function thread_init() drv = sysbench.sql.driver() con = drv:connect() end
+function thread_done() con:disconnect() end
+function init() local c = sysbench.sql.driver():connect() c:query('DROP TABLE IF EXISTS t') c:query('CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(20), d DOUBLE) ENGINE=InnoDB') c:query("INSERT INTO t VALUES (1, 10, 'one', 0.5), (2, NULL, 'two', 1.5), (3, 30, NULL, NULL)") c:disconnect() end
+function done() local c = sysbench.sql.driver():connect() c:query('DROP TABLE t') c:disconnect() end
+
+function event()
+  con:query("TRUNCATE t")
+  con:query("ALTER TABLE t MODIFY s TEXT")
+  con:bulk_insert_init("INSERT INTO t (id, s) VALUES")
+  local text = string.rep("x", 1000)
+  for i = 1, 1200 do con:bulk_insert_next("(" .. i .. ",'" .. text .. "')") end
+  con:bulk_insert_done()
+  print("> " .. table.concat({con:query_row("SELECT COUNT(*), SUM(LENGTH(s)) FROM t")}, " "))
+end

@@ -1,0 +1,3 @@
+-- command: prewarm
+sysbench.cmdline.commands = { prewarm = {function() print("> prewarm " .. sysbench.tid) end} }
+function event() end

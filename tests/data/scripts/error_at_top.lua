@@ -1,0 +1,2 @@
+print("> top")
+error("no top")

@@ -1,0 +1,2 @@
+function init() error("no init") end
+function event() print("> never") end

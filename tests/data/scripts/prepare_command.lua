@@ -1,0 +1,3 @@
+-- command: prepare
+function prepare() print("> prepare " .. sysbench.cmdline.command .. " " .. sysbench.tid) end
+function event() end

@@ -1,0 +1,14 @@
+function thread_init() drv = sysbench.sql.driver() con = drv:connect() end
+function thread_done() con:disconnect() end
+function init() local c = sysbench.sql.driver():connect() c:query('DROP TABLE IF EXISTS t') c:query('CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(20), d DOUBLE) ENGINE=InnoDB') c:query("INSERT INTO t VALUES (1, 10, 'one', 0.5), (2, NULL, 'two', 1.5), (3, 30, NULL, NULL)") c:disconnect() end
+function done() local c = sysbench.sql.driver():connect() c:query('DROP TABLE t') c:disconnect() end
+
+function event()
+  local st = con:prepare("UPDATE t SET a = ? WHERE id = ?")
+  local a = st:bind_create(sysbench.sql.type.INT)
+  local id = st:bind_create(sysbench.sql.type.INT)
+  st:bind_param(a, id)
+  for i = 1, 3 do a:set(i * 7) id:set(i) st:execute() end
+  local rs = con:query("SELECT a FROM t ORDER BY id")
+  for i = 1, 3 do print("> " .. rs:fetch_row()[1]) end
+end
