@@ -62,7 +62,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         lateness: latency::summarize_histogram(&trial.lateness),
         classes: class_findings(&trial.classes, &trial.response, &trial.failed),
         stages: stages::stage_findings(trial),
-        steps: class_findings(&trial.event_steps, &trial.step_latency, &trial.step_failed),
+        steps: step_findings(trial),
         failed,
         failed_as_recorded: failed_as_recorded(trial).min(failed),
         failed_share: (tried > 0).then(|| failed as f64 / tried as f64),
@@ -139,6 +139,17 @@ fn steady_and_stalls(
 fn failed_as_recorded(trial: &Trial) -> u64 {
     let classes = trial.replayed.iter().flat_map(|told| &told.classes);
     classes.map(|class| class.errors_in_both).sum()
+}
+
+/// Steps that were timed, by what they turned out to be where that was known only later.
+fn step_findings(trial: &Trial) -> Vec<ClassFinding> {
+    let names = match trial.event_step_labels.is_empty() {
+        true => &trial.event_steps,
+        false => &trial.event_step_labels,
+    };
+    let mut steps = class_findings(names, &trial.step_latency, &trial.step_failed);
+    steps.retain(|step| step.response.events + step.failed.events > 0);
+    steps
 }
 
 fn class_findings(

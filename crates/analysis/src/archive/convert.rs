@@ -78,6 +78,7 @@ impl Trial {
         self.service = total.classes.iter().map(|c| c.service.clone()).collect();
         self.failed = total.classes.iter().map(|c| c.failed.clone()).collect();
         self.event_steps = recording.step_names.clone();
+        self.event_step_labels = recording.step_labels.clone();
         self.step_latency = total.steps.iter().map(|s| s.latency.clone()).collect();
         self.step_failed = total.steps.iter().map(|s| s.failed.clone()).collect();
         self.lateness = total.lateness.clone();

@@ -68,6 +68,7 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
     Recording {
         class_names: names.iter().map(|n| (*n).to_owned()).collect(),
         step_names: Vec::new(),
+        step_labels: Vec::new(),
         total,
         errors: vec![ErrorCount {
             class: ClassId(1),

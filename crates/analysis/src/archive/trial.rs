@@ -49,6 +49,9 @@ pub(super) struct TrialFile {
     /// Steps inside events: classes of kind `step`, whose events are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     event_steps: Vec<String>,
+    /// What they turned out to be, if that was not known before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    event_step_labels: Vec<String>,
     began_ns: u64,
     /// Absent while the load runs, and for good if it was cut.
     totals: Option<TrialTotals>,
@@ -175,6 +178,7 @@ impl TrialFile {
             engine: t.engine.clone(),
             classes: t.classes.clone(),
             event_steps: t.event_steps.clone(),
+            event_step_labels: t.event_step_labels.clone(),
             began_ns: t.began_ns,
             totals,
         }
@@ -207,6 +211,7 @@ impl TrialFile {
             engine: self.engine.clone(),
             classes: self.classes.clone(),
             event_steps: self.event_steps.clone(),
+            event_step_labels: self.event_step_labels.clone(),
             began_ns: self.began_ns,
             ended_ns: self.began_ns,
             ..Trial::default()

@@ -293,6 +293,8 @@ pub struct Trial {
     pub failed: Vec<Histogram>,
     /// Names of the steps inside events that were timed.
     pub event_steps: Vec<String>,
+    /// What the steps turned out to be, if that was not known before; those behind its end were not used.
+    pub event_step_labels: Vec<String>,
     /// Per step inside events: how long good ones took.
     pub step_latency: Vec<Histogram>,
     /// Per step inside events: how long failed ones took.
@@ -353,6 +355,7 @@ impl Default for Trial {
             service: Vec::new(),
             failed: Vec::new(),
             event_steps: Vec::new(),
+            event_step_labels: Vec::new(),
             step_latency: Vec::new(),
             step_failed: Vec::new(),
             lateness: new_histogram(),

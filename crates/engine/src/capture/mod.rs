@@ -26,6 +26,7 @@ mod time;
 pub mod writes;
 
 pub use compact_times::CompactTimes;
+pub use digest::write_digest;
 pub use lexer::is_dash_comment;
 pub use log::{LogError, LogFlow, LogParser, LogTally, LogUpdate, MOST_RECORD_BYTES, SkippedRange};
 pub use slow_log::write_slow_record;

@@ -331,6 +331,7 @@ impl LoadMonitor<'_> {
         let (last, recording) = self.recorder.finish_recording(LoadEnding {
             ended,
             unbegun,
+            step_labels: self.workload.step_labels(),
             reason,
             workers: self.load.workers,
             unopened,

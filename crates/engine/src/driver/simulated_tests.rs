@@ -221,6 +221,7 @@ fn simulate_load(
     let ended = load.lock_state().ended;
     assert_eq!(load.lock_state().through, plan.workers);
     let ending = LoadEnding {
+        step_labels: Vec::new(),
         ended,
         unbegun: arrival.open_schedule().map_or_else(new_histogram, |schedule| {
             Backlog::new(schedule, &load)

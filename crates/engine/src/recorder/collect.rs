@@ -23,6 +23,8 @@ pub struct LoadEnding {
     pub unbegun: Histogram,
     /// Why it ended.
     pub reason: StopReason,
+    /// What the steps turned out to be, where the workload knows only now.
+    pub step_labels: Vec<String>,
     /// Workers asked for.
     pub workers: usize,
     /// Workers that could not open their session.
@@ -231,9 +233,12 @@ impl Recorder {
             .collect();
         let steps = self.steps.iter_mut().enumerate();
         let steps = steps
-            .map(|(step, seen)| StepTotals {
-                latency: seen.latency.take_new(lanes.iter().map(|l| &l.steps[step].latency)),
-                failed: seen.failed.take_new(lanes.iter().map(|l| &l.steps[step].failed)),
+            .map(|(step, seen)| {
+                let timed = lanes.iter().filter_map(|lane| lane.steps[step].get());
+                StepTotals {
+                    latency: seen.latency.take_new(timed.clone().map(|step| &step.latency)),
+                    failed: seen.failed.take_new(timed.map(|step| &step.failed)),
+                }
             })
             .collect();
         let lateness = self.lateness.take_new(lanes.iter().map(|l| &l.lateness));
@@ -306,6 +311,7 @@ impl Recorder {
             cpu_system_ns: ending.cpu_system_ns,
             class_names: self.class_names,
             step_names: self.step_names,
+            step_labels: ending.step_labels,
         };
         (last, recording)
     }

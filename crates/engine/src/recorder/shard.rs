@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::atomic_histogram::{AtomicHistogram, bump_counter};
 use super::slots::CompletionRing;
@@ -42,7 +42,8 @@ struct ErrorSlot {
 #[repr(align(128))]
 pub(super) struct RecorderShard {
     pub(super) classes: Box<[ClassHistograms]>,
-    pub(super) steps: Box<[StepHistograms]>,
+    /// Made when a step is first timed: a workload may name many and time few.
+    pub(super) steps: Box<[OnceLock<StepHistograms>]>,
     pub(super) lateness: AtomicHistogram,
     pub(super) ended_at: CompletionRing,
     counts: [AtomicU64; MOST_COUNTERS],
@@ -67,11 +68,9 @@ impl RecorderShard {
             service: AtomicHistogram::new(),
             failed: AtomicHistogram::new(),
         };
-        let step =
-            |_| StepHistograms { latency: AtomicHistogram::new(), failed: AtomicHistogram::new() };
         RecorderShard {
             classes: (0..classes).map(class).collect(),
-            steps: (0..steps).map(step).collect(),
+            steps: (0..steps).map(|_| OnceLock::new()).collect(),
             lateness: AtomicHistogram::new(),
             ended_at: CompletionRing::new(lanes),
             counts: Default::default(),
@@ -200,7 +199,9 @@ impl ShardWriter {
     #[inline]
     pub fn note_steps(&self, steps: &[StepLatency]) {
         for step in steps {
-            let histograms = &self.histogram.steps[usize::from(step.step.0)];
+            let histograms = self.histogram.steps[usize::from(step.step.0)].get_or_init(|| {
+                StepHistograms { latency: AtomicHistogram::new(), failed: AtomicHistogram::new() }
+            });
             let into = if step.failed { &histograms.failed } else { &histograms.latency };
             into.count_value(step.time.0);
         }

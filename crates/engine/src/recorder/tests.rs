@@ -5,6 +5,7 @@ use crate::base::{Nanos, StopReason};
 
 fn ending(ended: Nanos) -> LoadEnding {
     LoadEnding {
+        step_labels: Vec::new(),
         ended,
         unbegun: new_histogram(),
         reason: StopReason::Done,

@@ -239,6 +239,8 @@ pub struct Recording {
     pub class_names: Vec<String>,
     /// Names of the steps inside events; `StepId` indexes them.
     pub step_names: Vec<String>,
+    /// What steps turned out to be, where that shows only in the load: `select c from sbtest1 where id=?`.
+    pub step_labels: Vec<String>,
     /// Sum of all intervals, with the first start and the last end.
     pub total: Interval,
     /// Errors by class and code.

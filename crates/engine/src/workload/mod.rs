@@ -177,6 +177,11 @@ pub trait Workload: Send + Sync {
     fn step_names(&self) -> Vec<String> {
         Vec::new()
     }
+    /// What the steps turned out to be, for a workload that knows it only once it has run: asked when the load has ended. Steps
+    /// behind the end of the list were not used.
+    fn step_labels(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Makes one worker; called on the thread that will run it.
     ///
     /// # Errors

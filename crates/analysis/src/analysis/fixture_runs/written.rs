@@ -69,6 +69,7 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
     writer.end_trial(&Recording {
         class_names: trial.classes.clone(),
         step_names: Vec::new(),
+        step_labels: Vec::new(),
         total,
         errors: Vec::new(),
         reason: StopReason::Done,

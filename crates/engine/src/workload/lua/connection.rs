@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::settings::DriverSettings;
 use crate::client::{CapturableStatement, CapturedResults, ParameterValue, Session, Target};
+use crate::recorder::StepId;
 
 /// A value as the natives bring it.
 pub(super) enum ParameterText<'a> {
@@ -47,13 +48,18 @@ pub(super) struct BoundStatement {
     /// `None` where the client fills the holes.
     pub(super) prepared: Option<CapturableStatement>,
     pub(super) text: Vec<u8>,
+    pub(super) step: StepId,
     /// The parameter of each hole.
     bound: Vec<i32>,
 }
 
 impl BoundStatement {
-    pub(super) fn new(prepared: Option<CapturableStatement>, text: Vec<u8>) -> BoundStatement {
-        BoundStatement { prepared, text, bound: Vec::new() }
+    pub(super) fn new(
+        prepared: Option<CapturableStatement>,
+        text: Vec<u8>,
+        step: StepId,
+    ) -> BoundStatement {
+        BoundStatement { prepared, text, step, bound: Vec::new() }
     }
 }
 

@@ -14,6 +14,7 @@ mod random;
 mod request;
 mod settings;
 mod state;
+mod statements;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -25,6 +26,7 @@ use crate::base::{Stop, reactor};
 use crate::recorder::{CounterSpec, MOST_COUNTERS};
 
 use self::state::{LuaState, SharedScript, StateRole};
+use self::statements::StatementClasses;
 use self::worker::LuaWorker;
 
 pub use commands::{ReportState, ScriptInfo, read_script, run_command};
@@ -138,6 +140,12 @@ impl Workload for LuaWorkload {
     }
     fn counters(&self) -> &'static [CounterSpec] {
         COUNTERS
+    }
+    fn step_names(&self) -> Vec<String> {
+        StatementClasses::placeholders()
+    }
+    fn step_labels(&self) -> Vec<String> {
+        self.shared.classes.labels()
     }
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         self.begin_worker(&part)?;

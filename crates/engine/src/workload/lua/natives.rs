@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 use super::connection::{ParameterText, ScriptConnections};
 use super::random::ScriptRandom;
 use super::request::{ScriptRequest, perform_request};
+use super::statements::StatementTimes;
 use crate::base::Stop;
 use crate::base::reactor::block_on;
 use crate::recorder::{ClassId, EventError, EventErrorKind, EventOutcome, MOST_COUNTERS, Tally};
@@ -58,6 +59,7 @@ pub(super) struct ScriptContext {
     pub(super) random: ScriptRandom,
     pub(super) tally: Tally,
     pub(super) abandon: Stop,
+    pub(super) times: StatementTimes,
     scratch: Vec<u8>,
     /// All that was counted, for `sb_counter_val`.
     counted: [u64; SCRIPT_COUNTERS],
@@ -72,6 +74,7 @@ impl ScriptContext {
         blocks: bool,
         connections: ScriptConnections,
         random: ScriptRandom,
+        times: StatementTimes,
         abandon: Stop,
     ) -> ScriptContext {
         ScriptContext {
@@ -90,6 +93,7 @@ impl ScriptContext {
             random,
             tally: Tally::default(),
             abandon,
+            times,
             scratch: Vec::new(),
             counted: [0; SCRIPT_COUNTERS],
             pace: None,
@@ -107,6 +111,7 @@ impl ScriptContext {
             transmute::<NonNull<dyn WorkerPace + '_>, NonNull<dyn WorkerPace + 'static>>(pace)
         });
         self.tally = Tally::default();
+        self.times.clear();
         self.over = false;
     }
 
@@ -144,8 +149,13 @@ impl ScriptContext {
             return;
         }
         let tally = std::mem::take(&mut self.tally);
-        if let Some(pace) = self.pace() {
-            pace.end_event(EventOutcome { class: ClassId(0), error: None }, &tally);
+        let Some(mut pace) = self.pace else { return };
+        // SAFETY: as in `pace`, which would hold on to all of `self`.
+        let pace = unsafe { pace.as_mut() };
+        pace.end_event(EventOutcome { class: ClassId(0), error: None }, &tally);
+        if !self.times.steps().is_empty() {
+            pace.note_steps(self.times.steps());
+            self.times.clear();
         }
     }
 

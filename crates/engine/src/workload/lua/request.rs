@@ -159,24 +159,27 @@ async fn reconnect(context: &mut ScriptContext, number: i32) -> i32 {
 }
 
 async fn run_query(context: &mut ScriptContext, number: i32) -> i32 {
-    let ScriptContext { connections, sql, tally, .. } = context;
+    let ScriptContext { connections, sql, tally, times, .. } = context;
     if connections.driver.dry_run {
         return note_dry_run(context, number);
     }
     let Some(connection) = connections.connection(number) else { return MISUSED };
     let Some(session) = &mut connection.session else { return MISUSED };
+    let (step, began) = (times.class_of(sql), times.now());
     let ran = session.execute_captured(tally, sql, &mut connection.results).await;
+    times.note_end(step, began, ran.is_err());
     note_result(context, number, ran)
 }
 
 async fn execute(context: &mut ScriptContext, number: i32, statement: i32) -> i32 {
-    let ScriptContext { connections, tally, .. } = context;
+    let ScriptContext { connections, tally, times, .. } = context;
     if connections.driver.dry_run {
         return note_dry_run(context, number);
     }
     let Some(parts) = connections.statement_parts(number, statement) else { return MISUSED };
     let Some(session) = parts.session else { return MISUSED };
     let (values, results) = (&parts.values, parts.results);
+    let (step, began) = (parts.statement.step, times.now());
     let ran = match &parts.statement.prepared {
         Some(prepared) if usize::from(prepared.prepared.parameters) == values.len() => {
             session.execute_prepared_captured(tally, prepared, values, results).await
@@ -188,6 +191,7 @@ async fn execute(context: &mut ScriptContext, number: i32, statement: i32) -> i3
             session.execute_captured(tally, &text, results).await
         }
     };
+    times.note_end(step, began, ran.is_err());
     note_result(context, number, ran)
 }
 
@@ -208,8 +212,9 @@ async fn prepare(context: &mut ScriptContext, number: i32) -> i32 {
             }
         }
     }
+    let step = context.times.class_of(&text);
     let Some(connection) = context.connections.connection(number) else { return MISUSED };
-    connection.statements.push(Some(BoundStatement::new(prepared, text)));
+    connection.statements.push(Some(BoundStatement::new(prepared, text, step)));
     context.shared.handle = connection.statements.len() as i32 - 1;
     NO_ROWS
 }

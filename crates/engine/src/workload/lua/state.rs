@@ -18,6 +18,7 @@ use super::settings::{
     IgnoredErrors, ScriptError, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource,
     ScriptValue,
 };
+use super::statements::{StatementClasses, StatementTimes};
 use crate::base::Stop;
 
 /// Our side of what scripts call, in the order in which it is run.
@@ -42,6 +43,7 @@ pub(super) struct SharedScript {
     pub(super) unique: UniqueNumbers,
     pub(super) turn: Arc<AtomicUsize>,
     pub(super) running: RunningStates,
+    pub(super) classes: StatementClasses,
 }
 
 /// One state. Lives on one thread at a time.
@@ -88,7 +90,9 @@ impl LuaState {
         let connections = ScriptConnections::new(setup.driver.clone(), shared.turn.clone());
         let random =
             ScriptRandom::new(setup.random.clone(), shared.unique.clone(), role.thread as u64);
-        let context = ScriptContext::new(role.blocks, connections, random, role.abandon.clone());
+        let times = StatementTimes::new(shared.classes.clone());
+        let context =
+            ScriptContext::new(role.blocks, connections, random, times, role.abandon.clone());
         let context = ContextPointer(NonNull::from(Box::leak(Box::new(context))));
         // SAFETY: scripts may use FFI and load C modules, as they may in sysbench: they are their user's programs.
         let lua = unsafe { Lua::unsafe_new() };
