@@ -59,14 +59,8 @@ const FOREIGN_WORDS: &[ForeignWord] = &[
         "--test",
         Instead("name the workload alone, as in `sweat bench oltp_read_write`"),
     ),
-    row(
-        SYSBENCH,
-        "--mysql-ignore-errors",
-        Instead("leave it out: errors never stop a load, each is counted; --check 'errors < 1%'"),
-    ),
     row(SYSBENCH, "--mysql-compression", Instead("leave it out: sweat does not compress")),
     row(SYSBENCH, "--mysql-ssl-cipher", Instead("leave it out, and see --ssl-mode")),
-    row(SYSBENCH, "--mysql-dry-run", Instead("the workload null does no work")),
     row(
         SYSBENCH,
         "--forced-shutdown",

@@ -45,6 +45,7 @@ fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
         backlog: 8,
         unbegun: histogram(late),
         slots: vec![3, 0, 4],
+        worker_totals: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::base::{Nanos, Stop, StopReason};
 use crate::plan::{LoadPlan, RateStages};
-use crate::recorder::UnopenedWorker;
+use crate::recorder::{UnopenedWorker, WorkerTotals};
 
 /// When the load begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub(super) struct SharedLoad {
     /// Set when events under way shall be given up.
     pub(super) abandon: Stop,
     tickets: TicketCounter,
+    totals: Box<[WorkerCell]>,
     start: AtomicU64,
     state: Mutex<LoadState>,
     /// For the driver's own thread: somebody has opened, or is through, or broke.
@@ -46,6 +47,14 @@ pub(super) struct SharedLoad {
 /// Alone in its cache line: in an open loop every worker writes here.
 #[repr(align(128))]
 struct TicketCounter(AtomicU64);
+
+/// What one worker did so far, written by nobody else. Alone in its cache line.
+#[derive(Default)]
+#[repr(align(64))]
+struct WorkerCell {
+    events: AtomicU64,
+    time_ns: AtomicU64,
+}
 
 /// Who is where.
 #[derive(Default)]
@@ -82,6 +91,7 @@ impl SharedLoad {
             halt: Stop::new(),
             abandon: Stop::new(),
             tickets: TicketCounter(AtomicU64::new(0)),
+            totals: (0..plan.workers).map(|_| WorkerCell::default()).collect(),
             start: AtomicU64::new(NOT_YET),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -95,6 +105,24 @@ impl SharedLoad {
     pub(super) fn take_ticket(&self) -> Option<u64> {
         let ticket = self.tickets.0.fetch_add(1, Ordering::Relaxed);
         if self.events.is_some_and(|events| ticket >= events) { None } else { Some(ticket) }
+    }
+
+    /// Makes known what a worker did so far.
+    #[inline]
+    pub(super) fn set_totals(&self, worker: usize, totals: WorkerTotals) {
+        if let Some(cell) = self.totals.get(worker) {
+            cell.events.store(totals.events, Ordering::Relaxed);
+            cell.time_ns.store(totals.time.0, Ordering::Relaxed);
+        }
+    }
+
+    /// What each worker did so far.
+    pub(super) fn read_totals(&self) -> Vec<WorkerTotals> {
+        let read = |cell: &WorkerCell| WorkerTotals {
+            events: cell.events.load(Ordering::Relaxed),
+            time: Nanos(cell.time_ns.load(Ordering::Relaxed)),
+        };
+        self.totals.iter().map(read).collect()
     }
 
     pub(super) fn load_start(&self) -> LoadStart {

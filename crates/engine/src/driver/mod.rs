@@ -84,6 +84,14 @@ pub struct NoSessionError {
     pub why: String,
 }
 
+/// Told what a load comes to while it runs, from the driver's own thread.
+pub struct LoadListener<'a> {
+    /// All sessions are open, the load begins.
+    pub started: &'a mut dyn FnMut(),
+    /// Sees every interval, in order.
+    pub interval: &'a mut dyn FnMut(&Interval),
+}
+
 /// Runs a load to its end and gives its recording. `on_interval` sees every interval, in order, from this thread.
 ///
 /// # Errors
@@ -95,6 +103,22 @@ pub fn run_load(
     clock: RealClock,
     stop: &Stop,
     on_interval: &mut dyn FnMut(&Interval),
+) -> anyhow::Result<Recording> {
+    let listener = LoadListener { started: &mut || (), interval: on_interval };
+    run_load_with(load, seed, workload, clock, stop, listener)
+}
+
+/// The same, and also tells when all sessions are open.
+///
+/// # Errors
+/// As [`run_load`].
+pub fn run_load_with(
+    load: &LoadPlan,
+    seed: u64,
+    workload: &dyn Workload,
+    clock: RealClock,
+    stop: &Stop,
+    listener: LoadListener<'_>,
 ) -> anyhow::Result<Recording> {
     let mistake = |place: &str, why: &str, hint: Option<&str>| {
         Mistake::new(place, why).maybe_hint(hint.map(str::to_owned))
@@ -129,7 +153,8 @@ pub fn run_load(
         over: None,
         abandoned: None,
         recorder,
-        interval: on_interval,
+        started: listener.started,
+        interval: listener.interval,
     };
     let (ended, cpu) = std::thread::scope(|scope| {
         let _release = ReleaseGuard(&shared);
@@ -192,6 +217,7 @@ struct LoadMonitor<'a> {
     /// When events under way were given up.
     abandoned: Option<Nanos>,
     recorder: Recorder,
+    started: &'a mut dyn FnMut(),
     interval: &'a mut dyn FnMut(&Interval),
 }
 
@@ -213,9 +239,10 @@ impl LoadMonitor<'_> {
             state = self.load.wait_for_change(state, LOOK.into());
         }
         let opened = state.opened;
+        let incomplete = self.plan.all_sessions && !state.unopened.is_empty();
         drop(state);
         self.forward_stop();
-        if opened == 0 || self.load.halt.is_set() {
+        if opened == 0 || incomplete || self.load.halt.is_set() {
             self.load.abandon.set(StopReason::Done);
             self.load.set_start(None);
             return None;
@@ -223,6 +250,7 @@ impl LoadMonitor<'_> {
         let start = self.clock.now() + LEAD;
         self.recorder.start_recording(start);
         self.load.set_start(Some(start));
+        (self.started)();
         Some(start)
     }
 
@@ -240,7 +268,9 @@ impl LoadMonitor<'_> {
                 let waiting =
                     |backlog: &mut Backlog| backlog.count_waiting(now.since(start), begun);
                 let backlog = self.backlog.as_mut().map_or(0, waiting);
-                (self.interval)(&self.recorder.collect_interval(now, backlog));
+                let mut interval = self.recorder.collect_interval(now, backlog);
+                interval.worker_totals = self.load.read_totals();
+                (self.interval)(&interval);
             }
             while tick <= now {
                 tick = tick + length;
@@ -314,7 +344,8 @@ impl LoadMonitor<'_> {
                 .as_recorded()
                 .map_or_else(new_histogram, |recorded| recorded.unbegun_ages(over)),
         };
-        if opened == 0 && !self.stop.is_set() && failure.is_none() {
+        let incomplete = self.plan.all_sessions && !unopened.is_empty();
+        if (opened == 0 || incomplete) && !self.stop.is_set() && failure.is_none() {
             let why = unopened.first().map(|u| u.why.clone()).unwrap_or_default();
             return Err(NoSessionError { workers: self.load.workers, why }.into());
         }
@@ -332,6 +363,7 @@ impl LoadMonitor<'_> {
             ended,
             unbegun,
             step_labels: self.workload.step_labels(),
+            worker_totals: self.load.read_totals(),
             reason,
             workers: self.load.workers,
             unopened,

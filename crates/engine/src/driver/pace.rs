@@ -9,6 +9,7 @@ use super::load::{LoadStart, SharedLoad};
 use crate::base::Nanos;
 use crate::recorder::{
     EventError, EventErrorKind, EventOutcome, EventRecord, ShardWriter, StepLatency, Tally,
+    WorkerTotals,
 };
 use crate::workload::{OpenError, WorkerPace};
 
@@ -59,6 +60,7 @@ pub(super) struct Pacer<'a, W: Waiter> {
     /// What the worker was told of the time, if it had to wait before it could say when its next event is due.
     told: Option<Nanos>,
     turn: u32,
+    totals: WorkerTotals,
     /// The pause that the worker wants before its next event, if not the load's.
     own_think: Option<Nanos>,
     /// The last event was given up and counts nowhere.
@@ -96,6 +98,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             resumed: true,
             told: None,
             turn: 0,
+            totals: WorkerTotals::default(),
             own_think: None,
             given_up: false,
             lost: false,
@@ -260,7 +263,26 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
             self.pause = Nanos(0);
         }
         self.writer.end_event(&record, tally);
+        self.totals.events += 1;
+        self.totals.time = self.totals.time + ended.since(intended);
+        self.load.set_totals(self.worker, self.totals);
         record
+    }
+
+    fn restart_event(&mut self, outcome: EventOutcome, tally: &Tally) -> bool {
+        if self.load.abandon.is_set() {
+            return false;
+        }
+        let (intended, started, ended) = (self.intended, self.started, self.waiter.now());
+        self.writer.note_failed_attempt(&EventRecord { outcome, intended, started, ended }, tally);
+        true
+    }
+
+    fn fail_load(&mut self, why: String) {
+        // What was given up on purpose says nothing about the server.
+        if !self.load.abandon.is_set() {
+            self.load.fail_load(why);
+        }
     }
 
     fn note_steps(&mut self, steps: &[StepLatency]) {
@@ -277,16 +299,8 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         self.writer.error_text(error, text);
     }
 
-    fn note_ignored(&mut self, error: EventError, text: &str) {
-        self.writer.note_ignored(error, text);
-    }
-
     fn discard_event(&mut self) {
         self.writer.note_abandoned();
-    }
-
-    fn fail_load(&mut self, why: String) {
-        self.load.fail_load(why);
     }
 
     fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {

@@ -222,6 +222,7 @@ fn simulate_load(
     assert_eq!(load.lock_state().through, plan.workers);
     let ending = LoadEnding {
         step_labels: Vec::new(),
+        worker_totals: Vec::new(),
         ended,
         unbegun: arrival.open_schedule().map_or_else(new_histogram, |schedule| {
             Backlog::new(schedule, &load)

@@ -10,7 +10,7 @@ use crate::base::reactor as loops;
 use crate::plan::ArrivalPlan;
 use crate::recorder::{ClassId, EventError, EventErrorKind, EventOutcome, Tally};
 use crate::workload::null::NullWorkload;
-use crate::workload::{BoxedWorker, OpenError, Worker, WorkerContext};
+use crate::workload::{BoxedWorker, ErrorPolicy, OpenError, Worker, WorkerContext};
 
 const ENGINES: &[EnginePlan] = if cfg!(target_os = "linux") {
     &[EnginePlan::Threads, EnginePlan::Reactor]
@@ -25,6 +25,10 @@ enum Deed {
     Work,
     /// Takes 1 ms; each third event fails with a server error.
     Err,
+    /// The same, and runs the event again.
+    Restart,
+    /// The same, and ends the load with it.
+    Fatal,
     /// Loses its connection in its fifth event, and can open it again.
     Lose,
     /// Loses its connection in its fifth event, for good.
@@ -140,12 +144,20 @@ impl Worker for Hand<'_> {
         let error = match (self.deed, self.pass(time).await) {
             (_, Err(error)) => Some(error),
             (Deed::Lose | Deed::LoseForGood, _) if self.events == 5 => Some(LOST),
-            (Deed::Err, _) if self.events % 3 == 0 => {
+            (Deed::Err | Deed::Restart | Deed::Fatal, _) if self.events % 3 == 0 => {
                 Some(EventError { kind: EventErrorKind::Server, code: 1213 })
             }
             _ => None,
         };
         EventOutcome { class, error }
+    }
+
+    fn error_policy(&self, _: EventError) -> ErrorPolicy {
+        match self.deed {
+            Deed::Restart => ErrorPolicy::RestartEvent,
+            Deed::Fatal => ErrorPolicy::FailLoad,
+            _ => ErrorPolicy::CountEvent,
+        }
     }
 
     fn error_text(&self) -> &str {
@@ -288,6 +300,47 @@ fn errors_are_counted_by_class_and_code_and_the_first_text_is_kept() {
         assert!(error.count > 0);
         assert_eq!(recording.total.classes[1].failed.len(), error.count);
         assert_eq!(recording.total.classes[0].response.len(), 2, "the first event of each worker");
+    });
+}
+
+#[test]
+fn an_event_that_runs_again_counts_once_and_its_error_too() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Restart];
+        let plan = LoadPlan { events: Some(6), ..plan(&deeds, engine, 60_000) };
+        let recording = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap();
+        assert_eq!(recording.reason, StopReason::Done);
+        // Attempts 3 and 6 failed.
+        let total = &recording.total;
+        assert_eq!((total.event_count(), total.error_count(), total.tally.counts[0]), (6, 2, 8));
+        assert_eq!((recording.errors[0].error.code, recording.errors[0].count), (1213, 2));
+        assert!(total.response_times().max() >= 2_000_000, "its clock runs on");
+        let [worker] = total.worker_totals[..] else { panic!("{:?}", total.worker_totals) };
+        assert_eq!(worker.events, 6);
+        assert!(worker.time >= Nanos(8_000_000), "{worker:?}");
+    });
+}
+
+#[test]
+fn an_error_may_end_the_load() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work, Deed::Fatal];
+        let recording =
+            run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 60_000), &Stop::new()).unwrap();
+        assert_eq!(recording.reason, StopReason::Failed);
+        assert_eq!(recording.failure.as_deref(), Some("Deadlock found"));
+        assert_eq!(recording.total.error_count(), 1);
+    });
+}
+
+#[test]
+fn nothing_runs_where_all_sessions_are_needed_and_one_is_missing() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work, Deed::Refused];
+        let plan = LoadPlan { all_sessions: true, ..plan(&deeds, engine, 60_000) };
+        let error = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap_err();
+        let none = error.downcast_ref::<NoSessionError>().expect("it says why");
+        assert_eq!(none.why, "connection lost: refused");
     });
 }
 

@@ -211,6 +211,8 @@ pub struct LoadPlan {
     pub grace: Duration,
     /// Whether to spin before due times instead of sleeping through (open loop).
     pub precise: bool,
+    /// Whether nothing runs unless every worker has its session. Plan files do not say so.
+    pub all_sessions: bool,
     /// Ends the load once it is steady; `time` is then the longest it may take.
     pub until_steady: bool,
 }
@@ -234,6 +236,7 @@ impl Default for LoadPlan {
             reconnect: false,
             grace: Duration::from_secs(10),
             precise: false,
+            all_sessions: false,
             until_steady: false,
         }
     }

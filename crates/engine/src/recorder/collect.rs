@@ -10,7 +10,7 @@ use super::shard::{ErrorTexts, RecorderShard, ShardWriter};
 use super::slots::CompletionSlots;
 use super::types::{
     ClassTotals, CounterSpec, ErrorCount, Histogram, Interval, MOST_COUNTERS, Recording,
-    StepTotals, Tally, UnopenedWorker, new_histogram,
+    StepTotals, Tally, UnopenedWorker, WorkerTotals, new_histogram,
 };
 use crate::base::{Nanos, StopReason};
 
@@ -21,6 +21,8 @@ pub struct LoadEnding {
     pub ended: Nanos,
     /// Open loop: arrivals due and never begun, by how long they had waited when no event could begin any more.
     pub unbegun: Histogram,
+    /// What each worker did.
+    pub worker_totals: Vec<WorkerTotals>,
     /// Why it ended.
     pub reason: StopReason,
     /// What the steps turned out to be, where the workload knows only now.
@@ -257,6 +259,7 @@ impl Recorder {
             backlog,
             unbegun: small_histogram(),
             slots: self.slots.take_counts(now),
+            worker_totals: Vec::new(),
         };
         self.began = interval.ended;
         self.tally = tally;
@@ -268,6 +271,7 @@ impl Recorder {
     pub fn finish_recording(mut self, ending: LoadEnding) -> (Interval, Recording) {
         let mut last = self.take_interval(ending.ended, ending.unbegun.len(), true);
         last.unbegun = ending.unbegun.clone();
+        last.worker_totals = ending.worker_totals.clone();
         // Who is still inside an event now never comes back.
         let given_up = std::mem::take(&mut last.in_flight);
         let classes = self
@@ -296,6 +300,7 @@ impl Recorder {
             backlog: ending.unbegun.len(),
             unbegun: ending.unbegun,
             slots: Vec::new(),
+            worker_totals: ending.worker_totals,
         };
         let recording = Recording {
             total,

@@ -23,5 +23,5 @@ pub use sparse::SparseHistogram;
 pub use types::{
     ClassId, ClassTotals, CounterSpec, DIGITS, ErrorCount, EventError, EventErrorKind,
     EventOutcome, EventRecord, HIGHEST_NS, Histogram, Interval, LOWEST_NS, MOST_COUNTERS,
-    Recording, StepId, StepLatency, StepTotals, Tally, UnopenedWorker, new_histogram,
+    Recording, StepId, StepLatency, StepTotals, Tally, UnopenedWorker, WorkerTotals, new_histogram,
 };

@@ -195,6 +195,15 @@ impl ShardWriter {
         bump_counter(&self.histogram.ended, 1);
     }
 
+    /// An attempt at an event failed, and the event runs again: its statements and its error count, the event does not.
+    pub fn note_failed_attempt(&self, record: &EventRecord, tally: &Tally) {
+        let Some(error) = record.outcome.error else { return };
+        self.new_error.set(self.histogram.add_error(record.outcome.class, error));
+        let class = &self.histogram.classes[usize::from(record.outcome.class.0)];
+        class.failed.count_value(record.ended.since(record.intended).0);
+        self.histogram.add_tally(tally);
+    }
+
     /// Steps inside an event that has ended. They count in histograms of their own and nowhere else.
     #[inline]
     pub fn note_steps(&self, steps: &[StepLatency]) {
@@ -216,13 +225,6 @@ impl ShardWriter {
     /// A lost session is open again.
     pub fn note_reconnect(&self) {
         bump_counter(&self.histogram.reconnects, 1);
-    }
-
-    /// An error after which its event was begun again; those of events without a class count under the first.
-    pub fn note_ignored(&self, error: EventError, text: &str) {
-        if self.histogram.add_error(ClassId(0), error) {
-            self.keep_text(error, text);
-        }
     }
 
     /// An event under way was given up because the load is over.

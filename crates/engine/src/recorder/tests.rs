@@ -6,6 +6,7 @@ use crate::base::{Nanos, StopReason};
 fn ending(ended: Nanos) -> LoadEnding {
     LoadEnding {
         step_labels: Vec::new(),
+        worker_totals: Vec::new(),
         ended,
         unbegun: new_histogram(),
         reason: StopReason::Done,

@@ -152,6 +152,15 @@ pub struct StepTotals {
     pub failed: Histogram,
 }
 
+/// What one worker did since its load began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkerTotals {
+    /// Events that ended, with or without an error.
+    pub events: u64,
+    /// Sum of their response times.
+    pub time: Nanos,
+}
+
 /// What happened between two looks of the collector; intervals add up to the recording.
 #[derive(Clone, Debug)]
 pub struct Interval {
@@ -181,6 +190,8 @@ pub struct Interval {
     /// Events that ended, with or without an error, in each hundredth of a second of the run's clock that the interval
     /// touches: the first is the one that holds `began`, neighbours share one. Empty in the sum of intervals.
     pub slots: Vec<u32>,
+    /// What each worker did from the start of the load to the end of the interval. Run folders do not keep it.
+    pub worker_totals: Vec<WorkerTotals>,
 }
 
 impl Interval {
@@ -199,6 +210,7 @@ impl Interval {
             backlog: 0,
             unbegun: new_histogram(),
             slots: Vec::new(),
+            worker_totals: Vec::new(),
         }
     }
     /// Events that ended without an error, over all classes.

@@ -304,6 +304,17 @@ impl From<client::Error> for OpenError {
     }
 }
 
+/// What an error makes of the event that it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorPolicy {
+    /// The event failed and is counted as such.
+    CountEvent,
+    /// The error is counted, and the same event runs again while its clock runs on.
+    RestartEvent,
+    /// The whole load ends.
+    FailLoad,
+}
+
 /// Executes events. Owns its session; lives on one thread.
 #[expect(async_fn_in_trait, reason = "futures stay on their thread, so no Send bound is wanted")]
 pub trait Worker {
@@ -327,6 +338,14 @@ pub trait Worker {
     /// of the load. In an open loop nobody thinks.
     fn think_time(&self) -> Option<Nanos> {
         None
+    }
+    /// What an error means for the load.
+    fn error_policy(&self, _error: EventError) -> ErrorPolicy {
+        ErrorPolicy::CountEvent
+    }
+    /// Why the load ends, where [`Worker::error_policy`] said so.
+    fn failure_text(&self, _error: EventError) -> String {
+        self.error_text().to_owned()
     }
     /// Text of the last server error, for the first of each code.
     fn error_text(&self) -> &str {
@@ -352,19 +371,18 @@ pub trait WorkerPace {
     fn poll_event_start(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
     /// Notes the end of the event; gives its times.
     fn end_event(&mut self, outcome: EventOutcome, tally: &Tally) -> EventRecord;
+    /// Notes an attempt that failed at an event that is to run again; `false` if the load gives up events under way.
+    fn restart_event(&mut self, outcome: EventOutcome, tally: &Tally) -> bool;
+    /// Ends the load because of what a worker was told.
+    fn fail_load(&mut self, why: String);
     /// Notes how long steps inside the event that has just ended took.
     fn note_steps(&mut self, steps: &[StepLatency]);
     /// In a closed loop: the pause before the next event, instead of the load's.
     fn set_think_time(&mut self, think: Nanos);
     /// Notes the text of an error; the first of each code is kept.
     fn error_text(&mut self, error: EventError, text: &str);
-    /// An error that the event under way goes on after, as it is begun again: counted with its text, beside those of events that
-    /// failed.
-    fn note_ignored(&mut self, error: EventError, text: &str);
     /// The event under way ends without being counted.
     fn discard_event(&mut self);
-    /// The worker can't go on, and the load makes no sense without it.
-    fn fail_load(&mut self, why: String);
     /// After a lost connection: resolves when to open again; `false` if the load shall not go on.
     fn poll_reopen(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// Whether the session could be opened again.
@@ -414,8 +432,21 @@ async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
         if !poll_fn(|cx| pace.poll_event_start(cx, own)).await {
             return;
         }
-        let mut tally = Tally::default();
-        let outcome = worker.run_event(&mut tally).await;
+        let (outcome, tally) = loop {
+            let mut tally = Tally::default();
+            let outcome = worker.run_event(&mut tally).await;
+            let Some(error) = outcome.error else { break (outcome, tally) };
+            match worker.error_policy(error) {
+                ErrorPolicy::RestartEvent if pace.restart_event(outcome, &tally) => {
+                    pace.error_text(error, worker.error_text());
+                }
+                ErrorPolicy::FailLoad => {
+                    pace.fail_load(worker.failure_text(error));
+                    break (outcome, tally);
+                }
+                ErrorPolicy::CountEvent | ErrorPolicy::RestartEvent => break (outcome, tally),
+            }
+        };
         worker.note_record(&pace.end_event(outcome, &tally));
         // Workers that have neither are compiled without these.
         let steps = worker.step_latencies();

@@ -290,6 +290,7 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
         reconnect: section.read_switch("reconnect").unwrap_or(default.reconnect),
         grace: section.read_time("grace").unwrap_or(default.grace),
         precise: section.read_switch("precise").unwrap_or(default.precise),
+        all_sessions: default.all_sessions,
         until_steady,
     }
 }

@@ -43,10 +43,10 @@ const COUNTERS: &[CounterSpec] = &[
     sql::COUNTERS[1],
     sql::COUNTERS[2],
     sql::COUNTERS[3],
-    CounterSpec { name: "ignored_errors", unit: "errors" },
+    CounterSpec { name: "script_errors", unit: "errors" },
 ];
 const _: () =
-    assert!(COUNTERS.len() == natives::IGNORED_ERRORS + 1 && COUNTERS.len() <= MOST_COUNTERS);
+    assert!(COUNTERS.len() == natives::SCRIPT_ERRORS + 1 && COUNTERS.len() <= MOST_COUNTERS);
 
 /// A script, ready to run. `init` and `done` run once per load, before the first thread and after the last.
 #[derive(Debug)]

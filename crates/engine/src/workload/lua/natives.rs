@@ -24,8 +24,8 @@ use crate::workload::{WorkerPace, sql};
 const SCRIPT_COUNTERS: usize = 8;
 const COUNTER_EVENT: usize = 3;
 const COUNTER_ERROR: usize = 4;
-/// Where ignored errors are counted in `Tally::counts`.
-pub(super) const IGNORED_ERRORS: usize = 4;
+/// Where errors that scripts count themselves are in `Tally::counts`.
+pub(super) const SCRIPT_ERRORS: usize = 4;
 
 /// What a request may answer besides its status: it waits, and the coroutine shall yield.
 pub(super) const PENDING: i32 = -1;
@@ -162,8 +162,12 @@ impl ScriptContext {
     /// An error that restarts the event; its number and words are kept beside those of events that failed.
     pub(super) fn note_ignored(&mut self, code: u32, text: &str) {
         let error = EventError { kind: EventErrorKind::Server, code: code as u16 };
+        self.counted[COUNTER_ERROR] += 1;
+        let outcome = EventOutcome { class: ClassId(0), error: Some(error) };
         if let Some(pace) = self.pace() {
-            pace.note_ignored(error, text);
+            if pace.restart_event(outcome, &Tally::default()) {
+                pace.error_text(error, text);
+            }
         }
     }
 
@@ -175,7 +179,7 @@ impl ScriptContext {
             Some(sql::READS),
             Some(sql::WRITES),
             None,
-            Some(IGNORED_ERRORS),
+            Some(SCRIPT_ERRORS),
             None,
             None,
             None,
@@ -191,7 +195,7 @@ impl ScriptContext {
     }
 }
 
-const _: () = assert!(IGNORED_ERRORS < MOST_COUNTERS);
+const _: () = assert!(SCRIPT_ERRORS < MOST_COUNTERS);
 
 /// The natives, as the prelude declares them: one C function each, at its place.
 #[repr(C)]

@@ -7,13 +7,14 @@ use anyhow::Context as _;
 use crate::base::Stop;
 use crate::client::{Session, Target};
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
-use crate::recorder::{ClassId, EventOutcome, Tally};
+use crate::recorder::{ClassId, EventError, EventOutcome, Tally};
 use crate::workload::fill::{self, ExpectedColumn};
 use crate::workload::{
-    BoxedWorker, DataJob, Endpoint, JobProgress, OpenError, StatementPreview, Worker,
+    BoxedWorker, DataJob, Endpoint, ErrorPolicy, JobProgress, OpenError, StatementPreview, Worker,
     WorkerContext, Workload, WorkloadKind, sql,
 };
 
+use super::errors::{self, ErrorRule};
 use super::table;
 
 const NAME: &str = "bulk_insert";
@@ -33,7 +34,15 @@ impl WorkloadKind for BulkInsertKind {
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         let help = "length of one INSERT statement";
-        vec![OptionSpec::new("statement-size", OptionKind::Size, "512KiB", help)]
+        vec![
+            OptionSpec::new("statement-size", OptionKind::Size, "512KiB", help),
+            OptionSpec::new(
+                errors::OPTION,
+                OptionKind::Text,
+                "",
+                "errors that restart events; others then end the load",
+            ),
+        ]
     }
     fn build_workload(
         &self,
@@ -51,7 +60,9 @@ impl WorkloadKind for BulkInsertKind {
                 .hint("as in 512KiB"),
             ));
         }
-        Ok(Box::new(BulkInsertWorkload { target: endpoint.require_mysql()?.clone(), length }))
+        let error_rule = ErrorRule::from_text(options.text(errors::OPTION).unwrap_or_default())?;
+        let target = endpoint.require_mysql()?.clone();
+        Ok(Box::new(BulkInsertWorkload { target, length, error_rule }))
     }
 }
 
@@ -59,6 +70,7 @@ struct BulkInsertWorkload {
     target: Target,
     /// Bytes of a statement.
     length: usize,
+    error_rule: ErrorRule,
 }
 
 impl Workload for BulkInsertWorkload {
@@ -168,6 +180,14 @@ impl Worker for BulkInsertWorker<'_> {
             Err(error) => Some(error),
         };
         EventOutcome { class: ClassId(0), error }
+    }
+
+    fn error_policy(&self, error: EventError) -> ErrorPolicy {
+        self.bulk.error_rule.policy(error)
+    }
+
+    fn failure_text(&self, error: EventError) -> String {
+        errors::describe_failure(error, self.error_text(), &String::from_utf8_lossy(&self.text))
     }
 
     fn error_text(&self) -> &str {

@@ -4,6 +4,7 @@
 
 mod bulk;
 mod content;
+mod errors;
 mod mix;
 mod options;
 mod statement;
@@ -92,7 +93,7 @@ impl OltpWorkload {
         for statement in actions.iter().flat_map(|a| a.statements) {
             if texts.iter().all(|(known, _)| known != statement) {
                 places[*statement as usize] = texts.len() as u8;
-                texts.push((*statement, statement.sql_text(&settings)));
+                texts.push((*statement, settings.name_tables(statement.sql_text(&settings))));
             }
         }
         let single = texts.iter().any(|(s, _)| s.needs_single_table());
@@ -179,7 +180,7 @@ impl Workload for OltpWorkload {
         Ok(Box::new(worker::OltpWorker::new(self, part)))
     }
     fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
-        table::check_tables(self, stop)
+        if self.settings.dry_run { Ok(()) } else { table::check_tables(self, stop) }
     }
     fn data_reach(&self) -> Option<DataReach> {
         self.reach.get().cloned()
@@ -199,12 +200,7 @@ impl Workload for OltpWorkload {
         StatementPreview { prepare: super::fill::fill_statements(&tables), load }
     }
     fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
-        table::drop_tables(
-            &self.target,
-            &table::table_names(self.settings.tables),
-            table::COLUMNS,
-            job,
-        )
+        table::drop_tables(&self.target, &self.settings.table_names(), table::COLUMNS, job)
     }
 }
 

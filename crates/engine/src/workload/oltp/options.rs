@@ -4,6 +4,7 @@ use crate::base::distribution::{Distribution, DistributionOptions};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 use crate::recorder::{KeyChoice, WorkloadFacts};
 
+use super::errors::{self, ErrorRule};
 use super::mix::StatementMix;
 use super::statement::OltpStatement;
 
@@ -12,6 +13,8 @@ use super::statement::OltpStatement;
 pub(super) struct OltpSettings {
     /// How many tables.
     pub(super) tables: u64,
+    /// The name of the one table, where it is not `sbtest1`.
+    pub(super) table_name: Option<String>,
     /// Rows of each.
     pub(super) table_size: u64,
     /// Whether the user said so. If not, `prepare` makes so many, and a load takes the tables as they are.
@@ -36,6 +39,10 @@ pub(super) struct OltpSettings {
     pub(super) random_ranges: usize,
     /// How far a range of `select_random_ranges` reaches.
     pub(super) delta: u64,
+    /// What errors mean for the load.
+    pub(super) error_rule: ErrorRule,
+    /// Whether nothing is sent at all.
+    pub(super) dry_run: bool,
     /// Whether statements are sent as text.
     pub(super) as_text: bool,
     /// Seed of all random numbers instead of the run's; 0 for the run's.
@@ -68,6 +75,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
     let spec = OptionSpec::new;
     vec![
         spec("tables", Count, "1", "number of tables: sbtest1, sbtest2, ..."),
+        spec("table-name", Text, "", "name of the only table [sbtest1]"),
         spec(SIZE_OPTION, Count, "", "rows per table [prepare: 10000; run: all there are]"),
         spec("range-size", Count, "100", "rows per range read"),
         spec("point-selects", Count, "10", "primary-key lookups per transaction"),
@@ -101,6 +109,8 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
             "special",
             "how rows are chosen",
         ),
+        spec(errors::OPTION, Text, "", "errors that restart events; others then end the load"),
+        spec("mysql-dry-run", Switch, "off", "send nothing; every statement counts as other"),
         spec("rand-seed", Count, "0", "seed of the row choice; 0: the run's"),
         spec("rand-spec-iter", Count, "12", "special: numbers averaged into one"),
         spec("rand-spec-pct", Count, "1", "special: percent of rows that are hot"),
@@ -147,6 +157,24 @@ impl OltpSettings {
                 .hint("as in innodb"),
             );
         }
+        let table_name = options.text("table-name").map(str::to_owned);
+        let is_name = |text: &str| {
+            text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c))
+        };
+        match &table_name {
+            Some(name) if !is_name(name) => mistakes.push(
+                Mistake::new("--table-name", format!("`{name}` is not a plain name"))
+                    .hint("letters, digits, _ and $"),
+            ),
+            Some(_) if tables > 1 => mistakes
+                .push(Mistake::new("--table-name", "names one table").hint("leave out --tables")),
+            _ => {}
+        }
+        let error_rule = ErrorRule::from_text(options.text(errors::OPTION).unwrap_or_default());
+        let error_rule = error_rule.unwrap_or_else(|mistake| {
+            mistakes.push(mistake);
+            ErrorRule::default()
+        });
         let rand_type = options.text("rand-type").unwrap_or("special").to_owned();
         let shape = distribution_options(options);
         let ids = match Distribution::new(&rand_type, &shape, 1, table_size) {
@@ -160,7 +188,10 @@ impl OltpSettings {
         };
         Ok(OltpSettings {
             tables,
+            table_name,
             table_size,
+            error_rule,
+            dry_run: options.switch("mysql-dry-run"),
             is_size_told,
             range_size,
             auto_inc: options.switch("auto-inc"),
@@ -178,6 +209,21 @@ impl OltpSettings {
             shape,
             ids,
         })
+    }
+
+    /// Names of the tables.
+    pub(super) fn table_names(&self) -> Vec<String> {
+        let named = self.table_name.iter().cloned();
+        let numbered = (1..=self.tables).map(|n| format!("sbtest{n}"));
+        if self.table_name.is_some() { named.collect() } else { numbered.collect() }
+    }
+
+    /// A text of a statement for tables of these names: `{}` stands for the number, if they have one.
+    pub(super) fn name_tables(&self, text: String) -> String {
+        match &self.table_name {
+            Some(name) => text.replace("sbtest{}", name),
+            None => text,
+        }
     }
 
     /// The same for tables of so many rows.

@@ -34,7 +34,7 @@ pub(super) struct OltpTables<'a> {
 impl OltpTables<'_> {
     pub(super) fn new(settings: &OltpSettings, rows: u64, seed: u64) -> OltpTables<'_> {
         let seed = if settings.seed == 0 { seed } else { settings.seed };
-        OltpTables { settings, names: table_names(settings.tables), rows, seed }
+        OltpTables { settings, names: settings.table_names(), rows, seed }
     }
 }
 
@@ -80,7 +80,7 @@ impl FillSource for OltpTables<'_> {
 pub(super) fn check_tables(workload: &OltpWorkload, stop: &Stop) -> anyhow::Result<()> {
     let mut session = workload.target.connect(stop)?;
     fill::current_database(&mut session)?;
-    let names = table_names(workload.settings.tables);
+    let names = workload.settings.table_names();
     let found = fill::read_columns(&mut session, &names)?;
     let (mut mistakes, mut sizes) = (Vec::new(), Vec::new());
     for name in &names {

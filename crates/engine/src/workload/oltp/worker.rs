@@ -4,10 +4,11 @@ use crate::base::distribution::Distribution;
 use crate::base::random::Rng;
 use crate::client::{self, ParameterValue, PreparedStatement, Session, StatementReply};
 use crate::recorder::{ClassId, EventError, EventErrorKind, EventOutcome, Tally};
-use crate::workload::{OpenError, Worker, WorkerContext, sql};
+use crate::workload::{ErrorPolicy, OpenError, Worker, WorkerContext, sql};
 
 use super::OltpWorkload;
 use super::content::{C_LENGTH, PAD_LENGTH, write_groups};
+use super::errors;
 use super::statement::{OltpStatement, fill_in};
 
 /// Statements prepared before the load; where tables make more of them, the rest is prepared when first needed.
@@ -37,6 +38,8 @@ struct StatementRunner<'a> {
     prepared: Vec<Option<PreparedStatement>>,
     /// A statement as text.
     text: Vec<u8>,
+    /// What failed last: a statement and its table, or one that begins or ends a transaction.
+    failed: Option<(OltpStatement, u64)>,
 }
 
 /// One worker.
@@ -64,8 +67,13 @@ impl<'a> OltpWorker<'a> {
             c: [b'0'; C_LENGTH],
             pad: [b'0'; PAD_LENGTH],
         };
-        let line =
-            StatementRunner { workload, session: None, prepared: Vec::new(), text: Vec::new() };
+        let line = StatementRunner {
+            workload,
+            session: None,
+            prepared: Vec::new(),
+            text: Vec::new(),
+            failed: None,
+        };
         OltpWorker { keys, line, part, list: Vec::new(), error_text: String::new() }
     }
 
@@ -79,7 +87,11 @@ impl<'a> OltpWorker<'a> {
             let table = self.keys.draw_table();
             for _ in 0..action.times {
                 for statement in action.statements {
-                    self.send_statement(tally, *statement, table).await?;
+                    let sent = self.send_statement(tally, *statement, table).await;
+                    if sent.is_err() {
+                        self.line.failed = Some((*statement, table));
+                        return sent;
+                    }
                 }
             }
         }
@@ -179,6 +191,9 @@ impl<'a> OltpWorker<'a> {
 impl Worker for OltpWorker<'_> {
     async fn open(&mut self) -> Result<(), OpenError> {
         self.line.session = None;
+        if self.line.workload.settings.dry_run {
+            return Ok(());
+        }
         let session = self.line.workload.target.open_session(&self.part.abandon).await?;
         self.line.session = Some(session);
         Ok(self.line.prepare_ahead().await?)
@@ -190,6 +205,24 @@ impl Worker for OltpWorker<'_> {
             Err(error) => Some(self.handle_error(error).await),
         };
         EventOutcome { class: ClassId(0), error }
+    }
+
+    fn error_policy(&self, error: EventError) -> ErrorPolicy {
+        self.line.workload.settings.error_rule.policy(error)
+    }
+
+    fn failure_text(&self, error: EventError) -> String {
+        let sql = match self.line.failed {
+            Some(_) if self.line.workload.settings.as_text => {
+                String::from_utf8_lossy(&self.line.text).into_owned()
+            }
+            Some((statement, table)) => {
+                let place = self.line.workload.text_index(statement);
+                self.line.workload.texts[place].1.replace("{}", &table.to_string())
+            }
+            None => "BEGIN or COMMIT".to_owned(),
+        };
+        errors::describe_failure(error, &self.error_text, &sql)
     }
 
     fn error_text(&self) -> &str {
@@ -284,6 +317,10 @@ impl StatementRunner<'_> {
         table: u64,
         values: &[ParameterValue<'_>],
     ) -> Result<(), EventError> {
+        if self.workload.settings.dry_run {
+            tally.counts[sql::OTHER] += 1;
+            return Ok(());
+        }
         if self.workload.settings.as_text {
             let place = self.workload.text_index(statement);
             fill_in(&self.workload.texts[place].1, table, values, &mut self.text);
@@ -302,6 +339,11 @@ impl StatementRunner<'_> {
 
     /// Runs a text.
     async fn run_text(&mut self, tally: &mut Tally, sql: &[u8]) -> Result<(), EventError> {
+        if self.workload.settings.dry_run {
+            tally.counts[sql::OTHER] += 1;
+            return Ok(());
+        }
+        self.failed = None;
         let session = self.session.as_mut().expect("open comes before any event");
         session.execute(tally, sql).await?;
         tally.counts[sql::OTHER] += 1;

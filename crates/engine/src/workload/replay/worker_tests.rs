@@ -145,14 +145,14 @@ impl WorkerPace for Sim<'_> {
         self.seen.lock().unwrap().push(seen);
         EventRecord { outcome, intended: self.intended, started: self.started, ended: self.now }
     }
+    fn restart_event(&mut self, _: EventOutcome, _: &Tally) -> bool {
+        false
+    }
+    fn fail_load(&mut self, _: String) {}
     fn note_steps(&mut self, _: &[StepLatency]) {}
     fn set_think_time(&mut self, _: Nanos) {}
     fn error_text(&mut self, _: EventError, _: &str) {}
-    fn note_ignored(&mut self, _: EventError, _: &str) {}
     fn discard_event(&mut self) {}
-    fn fail_load(&mut self, why: String) {
-        panic!("{why}");
-    }
     fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {
         Poll::Ready(false)
     }

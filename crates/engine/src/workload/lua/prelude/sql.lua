@@ -82,7 +82,6 @@ local function refuse(con, query)
     error(string.format("SQL error, errno = %d, state = '%s': %s", code, state, text), 3)
   end
   con.error = sysbench.sql.error.IGNORABLE
-  natives.count(context, 4, 1)
   P.note_ignored(code, text)
   if P.is_lost(con.number) then
     P.reopen(con)
