@@ -283,3 +283,53 @@ fn native_mixes_and_scripts_ask_what_sysbench_asks() {
         assert_eq!(queries(&recording), queries(&native), "{name}");
     }
 }
+
+#[test]
+fn sessions_that_share_a_state_have_globals_of_their_own() {
+    let script = "
+        own = 0
+        ffi.cdef('typedef struct { int a; } of_this_script;')
+        package.preload.helper = function() return { count = 0 } end
+        function thread_init(t) own = t helper = require('helper') end
+        function event(t)
+          helper.count = helper.count + 1
+          loadstring('loaded = ' .. t)()
+          ffi.C.usleep(1)
+          if own ~= t or loaded ~= t or _G.loaded ~= t then print('> mixed') end
+          if sysbench.tid ~= t then print('> other') end
+        end
+        function thread_done() total = helper.count print('> ' .. (total > 0 and 'ran' or 'idle')) end";
+    let (setup, printed) = script_setup(script);
+    let workload = LuaWorkload::new(setup);
+    let load = LoadPlan {
+        workers: 20,
+        events: Some(400),
+        engine: EnginePlan::Reactor,
+        ..LoadPlan::default()
+    };
+    let clock = RealClock::start_now();
+    let ran = driver::run_load(&load, 7, &workload, clock, &Stop::new(), &mut |_| {}).unwrap();
+    assert_eq!((ran.failure, ran.total.event_count()), (None, 400));
+    let printed = String::from_utf8_lossy(&printed.lock().unwrap()).into_owned();
+    assert_eq!(printed, "> ran\n".repeat(20));
+}
+
+/// A script by its text, that talks to nobody, and what it prints.
+fn script_setup(text: &str) -> (ScriptSetup, Arc<Mutex<Vec<u8>>>) {
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let sink = printed.clone();
+    let setup = ScriptSetup {
+        source: ScriptSource::Text { name: "test".to_owned(), text: text.to_owned() },
+        module_dirs: Vec::new(),
+        arguments: vec!["sysbench".to_owned()],
+        command: Some("run".to_owned()),
+        options: Vec::new(),
+        given: Vec::new(),
+        driver: Arc::new(DriverSettings { dry_run: true, ..DriverSettings::default() }),
+        random: RandomSettings::default(),
+        threads: 1,
+        printer: Some(Arc::new(move |text| sink.lock().unwrap().extend_from_slice(text))),
+        fatal_printer: None,
+    };
+    (setup, printed)
+}

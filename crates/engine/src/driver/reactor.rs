@@ -161,7 +161,7 @@ fn run_thread(
     for worker in workers {
         let waiter = ReactorWaiter { clock, load, room };
         let pacer = Pacer::new(load, writer, waiter, arrival.clone(), worker);
-        tasks.push(match workload.new_worker(setting.worker_context(worker)) {
+        tasks.push(match workload.new_worker(setting.worker_context(worker, true)) {
             Ok(seat) => Some(seat.run(Box::new(pacer))),
             Err(e) => {
                 load.note_opened(worker, Err(format!("{e:#}")));

@@ -72,9 +72,9 @@ pub(super) struct EngineContext<'a> {
 }
 
 impl EngineContext<'_> {
-    pub(super) fn worker_context(&self, worker: usize) -> WorkerContext {
+    pub(super) fn worker_context(&self, worker: usize, shares_thread: bool) -> WorkerContext {
         let (workers, abandon) = (self.load.workers, self.load.abandon.clone());
-        WorkerContext { worker, workers, seed: self.seed, abandon }
+        WorkerContext { worker, workers, seed: self.seed, shares_thread, abandon }
     }
 }
 
@@ -120,7 +120,7 @@ fn run_worker(
     kernel::sharpen_timers();
     let waiter = BlockingWaiter { clock, load, precise };
     let pacer = Pacer::new(load, writer, waiter, arrival, worker);
-    match setting.workload.new_worker(setting.worker_context(worker)) {
+    match setting.workload.new_worker(setting.worker_context(worker, false)) {
         Ok(seat) => block_on(seat.run(Box::new(pacer))),
         Err(e) => load.note_opened(worker, Err(format!("{e:#}"))),
     }

@@ -256,6 +256,8 @@ pub struct WorkerContext {
     pub workers: usize,
     /// Seed of the run; combine with `worker`.
     pub seed: u64,
+    /// Whether other workers run on its thread.
+    pub shares_thread: bool,
     /// Set when a blocking session shall give up waiting for the server.
     pub abandon: Stop,
 }

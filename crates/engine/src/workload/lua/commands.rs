@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::settings::{ScriptError, ScriptOption, ScriptSetup, ScriptSource};
-use super::state::{LuaState, SharedScript, StateRole};
+use super::state::{LuaHost, LuaState, SharedScript, StateRole};
 use crate::base::reactor::block_on;
 use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
 
@@ -61,7 +61,8 @@ fn load_global(
     thread: usize,
     abandon: Stop,
 ) -> Result<LuaState, ScriptError> {
-    LuaState::load(setup, shared, &StateRole { thread, blocks: true, abandon })
+    let host = LuaHost::new(shared)?;
+    LuaState::load(setup, shared, host, &StateRole { thread, blocks: true, abandon })
 }
 
 /// Runs a command of a script: on all threads if it asks for that, each with a state of its own. Blocks until it has ended, or

@@ -19,13 +19,15 @@ mod statements;
 mod tests;
 mod worker;
 
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
 use std::sync::{Mutex, PoisonError};
 
 use super::{BoxedWorker, DataJob, WorkerContext, Workload, sql};
 use crate::base::{Stop, reactor};
 use crate::recorder::{CounterSpec, MOST_COUNTERS};
 
-use self::state::{LuaState, SharedScript, StateRole};
+use self::state::{LuaHost, LuaState, SharedScript, StateRole};
 use self::statements::StatementClasses;
 use self::worker::LuaWorker;
 
@@ -105,7 +107,8 @@ impl LuaWorkload {
 
     fn run_init(&self, part: &WorkerContext) -> Result<LuaState, ScriptError> {
         let role = StateRole { thread: 0, blocks: true, abandon: part.abandon.clone() };
-        let state = LuaState::load(&self.setup, &self.shared, &role)?;
+        let host = LuaHost::new(&self.shared)?;
+        let state = LuaState::load(&self.setup, &self.shared, host, &role)?;
         state.export_options(part.workers)?;
         if !state.has_function("event") && !state.replaces_thread_run() {
             let name = commands::base_name(&self.setup.source);
@@ -113,6 +116,23 @@ impl LuaWorkload {
         }
         reactor::block_on(state.call_hook("init", None))?;
         Ok(state)
+    }
+
+    /// The Lua state for a session: one that sessions of the same thread share, as thousands of states would not fit.
+    fn host_of_thread(&self, is_shared: bool) -> Result<Rc<LuaHost>, ScriptError> {
+        thread_local! {
+            static HOST: RefCell<(usize, Weak<LuaHost>)> = const { RefCell::new((0, Weak::new())) };
+        }
+        let key = std::ptr::from_ref(self).addr();
+        let known = HOST.with_borrow(|(owner, host)| host.upgrade().filter(|_| *owner == key));
+        if let Some(host) = known.filter(|_| is_shared) {
+            return Ok(host);
+        }
+        let host = LuaHost::new(&self.shared)?;
+        if is_shared {
+            HOST.set((key, Rc::downgrade(&host)));
+        }
+        Ok(host)
     }
 
     /// The last worker of a load runs `done`.
@@ -150,7 +170,9 @@ impl Workload for LuaWorkload {
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         self.begin_worker(&part)?;
         let role = StateRole { thread: part.worker, blocks: true, abandon: part.abandon.clone() };
-        let state = LuaState::load(&self.setup, &self.shared, &role)
+        let state = self
+            .host_of_thread(part.shares_thread)
+            .and_then(|host| LuaState::load(&self.setup, &self.shared, host, &role))
             .and_then(|state| state.export_options(part.workers).map(|()| state));
         match state {
             Ok(state) => Ok(Box::new(LuaWorker { workload: self, state, thread: part.worker })),

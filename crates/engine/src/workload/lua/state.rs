@@ -3,10 +3,14 @@
 
 use std::fs;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use mlua::{Function, LightUserData, Lua, MultiValue, Table, Thread, ThreadStatus, Value};
+use mlua::{
+    Function, IntoLua, IntoLuaMulti, LightUserData, Lua, MultiValue, Table, Thread, ThreadStatus,
+    Value, ffi,
+};
 
 use super::connection::ScriptConnections;
 use super::host_functions::{ContextPointer, add_functions};
@@ -31,6 +35,8 @@ const PRELUDE: [(&str, &str); 5] = [
 ];
 /// The version whose scripts ours understand.
 const VERSION: &str = "1.0.20";
+/// What Lua says where a script yields to nobody.
+const YIELDED: &str = "attempt to yield from outside a coroutine";
 /// Where sysbench looks for modules besides `LUA_PATH`.
 const MODULE_PATH: &str = "./?.lua;./?/init.lua;./src/lua/?.lua;\
     {home}/.luarocks/share/lua/5.1/?.lua;\
@@ -46,27 +52,54 @@ pub(super) struct SharedScript {
     pub(super) classes: StatementClasses,
 }
 
-/// One state. Lives on one thread at a time.
+/// One Lua state with what the sessions in it share: compiled texts, C declarations. Lives on one thread at a time.
 #[derive(Debug)]
-pub(super) struct LuaState {
+pub(super) struct LuaHost {
     /// Goes first: while it is on its list the state may be interrupted.
     _registration: StateRegistration,
-    prelude: Table,
+    /// The host's table of the prelude.
+    table: Table,
     lua: Lua,
+}
+
+impl LuaHost {
+    /// A state that has run nothing of a script yet.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub(super) fn new(shared: &SharedScript) -> Result<Rc<LuaHost>, ScriptError> {
+        // SAFETY: scripts may use FFI and load C modules, as they may in sysbench: they are their user's programs.
+        let lua = unsafe { Lua::unsafe_new() };
+        let table = lua.create_table().map_err(script_error)?;
+        let host = lua.load(include_str!("prelude/host.lua")).set_name("=[host]");
+        host.call::<()>(table.clone()).map_err(script_error)?;
+        Ok(Rc::new(LuaHost { _registration: shared.running.register_state(&lua), table, lua }))
+    }
+}
+
+/// What one session of a script sees: globals of its own, over the state that it shares with others.
+#[derive(Debug)]
+pub(super) struct LuaState {
+    prelude: Table,
+    /// Its `_G`.
+    globals: Table,
+    host: Rc<LuaHost>,
     context: ContextPointer,
     setup: ScriptSetup,
 }
 
 impl Drop for LuaState {
     fn drop(&mut self) {
-        // What scripts left to be finished may still print, and needs the context.
-        let _ = self.lua.gc_collect();
-        // SAFETY: it came from a box, and what is left of the state makes no calls.
+        if Rc::strong_count(&self.host) == 1 {
+            // What the script left to be finished may still print, and needs the context.
+            let _ = self.host.lua.gc_collect();
+        }
+        // SAFETY: it came from a box, and what is left of the session makes no calls.
         drop(unsafe { Box::from_raw(self.context.0.as_ptr()) });
     }
 }
 
-/// Which state of a script this is.
+/// Which session of a script this is.
 #[derive(Clone, Debug)]
 pub(super) struct StateRole {
     /// `sysbench.tid`.
@@ -78,28 +111,25 @@ pub(super) struct StateRole {
 }
 
 impl LuaState {
-    /// Makes a state and runs the script's top level in it.
+    /// Makes a session in a state and runs the script's top level in it.
     ///
     /// # Errors
     /// When the script can't be read, or fails.
     pub(super) fn load(
         setup: &ScriptSetup,
         shared: &SharedScript,
+        host: Rc<LuaHost>,
         role: &StateRole,
     ) -> Result<LuaState, ScriptError> {
         let connections = ScriptConnections::new(setup.driver.clone(), shared.turn.clone());
         let random =
             ScriptRandom::new(setup.random.clone(), shared.unique.clone(), role.thread as u64);
         let times = StatementTimes::new(shared.classes.clone());
+        let (prelude, globals) = new_tables(&host, setup).map_err(script_error)?;
         let context =
             ScriptContext::new(role.blocks, connections, random, times, role.abandon.clone());
         let context = ContextPointer(NonNull::from(Box::leak(Box::new(context))));
-        // SAFETY: scripts may use FFI and load C modules, as they may in sysbench: they are their user's programs.
-        let lua = unsafe { Lua::unsafe_new() };
-        let prelude = lua.create_table().map_err(script_error)?;
-        let registration = shared.running.register_state(&lua);
-        let state =
-            LuaState { _registration: registration, prelude, lua, context, setup: setup.clone() };
+        let state = LuaState { prelude, globals, host, context, setup: setup.clone() };
         state.run_prelude(role).map_err(script_error)?;
         state.run_script()?;
         Ok(state)
@@ -111,7 +141,8 @@ impl LuaState {
     }
 
     fn run_prelude(&self, role: &StateRole) -> mlua::Result<()> {
-        let LuaState { prelude, lua, setup, .. } = self;
+        let LuaState { prelude, setup, .. } = self;
+        let lua = &self.host.lua;
         let context = self.context.0.as_ptr().cast();
         prelude.set("context", LightUserData(context))?;
         let natives = std::ptr::from_ref(&NATIVES).cast_mut().cast();
@@ -135,52 +166,67 @@ impl LuaState {
         prelude.set("ignored", ignored)?;
         prelude.set("ignores_all", setup.driver.ignored == IgnoredErrors::All)?;
         add_functions(lua, prelude, setup, self.context)?;
-        self.set_module_path()?;
         for (name, text) in PRELUDE {
-            lua.load(text).set_name(name).call::<()>(prelude.clone())?;
+            self.instance(text, name)?.call::<()>((prelude, &self.host.table))?;
         }
         Ok(())
     }
 
-    fn set_module_path(&self) -> mlua::Result<()> {
-        let package: Table = self.lua.globals().get("package")?;
-        let home = std::env::var("HOME").unwrap_or_default();
-        let mut path = MODULE_PATH.replace("{home}", &home);
-        for dir in &self.setup.module_dirs {
-            path = format!("{path};{}/?.lua", dir.display());
-        }
-        if let Ok(own) = std::env::var("LUA_PATH") {
-            path = match own.contains(";;") {
-                true => own.replace(";;", &format!(";{path};")),
-                false => own,
-            };
-        }
-        package.set("path", path)
+    /// A function of this session's own from a text.
+    fn instance(&self, text: impl IntoLua, name: &str) -> mlua::Result<Function> {
+        let instance: Function = self.host.table.get("instance")?;
+        let (made, wrong): (Option<Function>, Option<String>) =
+            instance.call((text, name, &self.globals))?;
+        let message = wrong.unwrap_or_default();
+        made.ok_or(mlua::Error::SyntaxError { message, incomplete_input: false })
     }
 
     fn run_script(&self) -> Result<(), ScriptError> {
+        let run_text = |text: &[u8], name: &str| {
+            // A first line for the shell is not Lua's; its line end stays, so that numbers of lines are right.
+            let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+            let text = if text.starts_with(b"#") { &text[end..] } else { text };
+            let text = self.host.lua.create_string(text).map_err(script_error)?;
+            let function = self.instance(text, name).map_err(script_error)?;
+            self.run_now(function, ())
+        };
         match &self.setup.source {
             ScriptSource::Path(path) => {
                 let text = fs::read(path).map_err(|error| {
                     ScriptError::new(format!("cannot open {}: {error}", path.display()))
                 })?;
-                self.run_text(&text, &format!("@{}", path.display()))
+                run_text(&text, &format!("@{}", path.display()))
             }
-            ScriptSource::Text { name, text } => {
-                self.run_text(text.as_bytes(), &format!("={name}"))
-            }
+            ScriptSource::Text { name, text } => run_text(text.as_bytes(), &format!("={name}")),
             ScriptSource::Module(name) => {
-                let require: Function = self.lua.globals().get("require").map_err(script_error)?;
-                require.call::<()>(name.as_str()).map_err(script_error)
+                let require: Function = self.globals.get("require").map_err(script_error)?;
+                self.run_now(require, name.as_str())
             }
         }
     }
 
-    fn run_text(&self, text: &[u8], name: &str) -> Result<(), ScriptError> {
-        // A first line for the shell is not Lua's; its line end stays, so that numbers of lines are right.
-        let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
-        let text = if text.starts_with(b"#") { &text[end..] } else { text };
-        self.lua.load(text).set_name(name).exec().map_err(script_error)
+    /// A coroutine whose globals, and those of texts that are loaded in it, are this session's.
+    fn new_coroutine(&self, function: Function) -> mlua::Result<Thread> {
+        let coroutine = self.host.lua.create_thread(function)?;
+        let arguments = (coroutine.clone(), self.globals.clone());
+        // SAFETY: the stack holds the coroutine and the table; the call takes the table and leaves the coroutine.
+        unsafe {
+            self.host.lua.exec_raw::<()>(arguments, |state| {
+                ffi::lua_setfenv(state, -2);
+                ffi::lua_settop(state, 0);
+            })?;
+        }
+        Ok(coroutine)
+    }
+
+    /// Runs a function that waits for nothing but what blocks.
+    fn run_now(&self, function: Function, arguments: impl IntoLuaMulti) -> Result<(), ScriptError> {
+        let coroutine = self.new_coroutine(function).map_err(script_error)?;
+        coroutine.resume::<()>(arguments).map_err(script_error)?;
+        match coroutine.status() {
+            ThreadStatus::Resumable => Err(ScriptError::new(YIELDED)),
+            _ => Ok(()),
+        }
     }
 
     /// The options that the script declares, by name.
@@ -232,7 +278,7 @@ impl LuaState {
     }
 
     fn set_options(&self, values: &[(String, ScriptValue)], is_legacy: bool) -> mlua::Result<()> {
-        let globals = self.lua.globals();
+        let globals = &self.globals;
         let sysbench: Table = globals.get("sysbench")?;
         let opt: Table = sysbench.get("opt")?;
         for (name, value) in values {
@@ -255,26 +301,28 @@ impl LuaState {
             ScriptValue::Nil => Value::Nil,
             ScriptValue::Switch(on) => Value::Boolean(*on),
             ScriptValue::Number(number) => Value::Number(*number),
-            ScriptValue::Text(text) => Value::String(self.lua.create_string(text)?),
-            ScriptValue::List(list) => Value::Table(self.lua.create_sequence_from(list.clone())?),
+            ScriptValue::Text(text) => Value::String(self.host.lua.create_string(text)?),
+            ScriptValue::List(list) => {
+                Value::Table(self.host.lua.create_sequence_from(list.clone())?)
+            }
         })
     }
 
     /// Whether the script defines this function.
     pub(super) fn has_function(&self, name: &str) -> bool {
-        self.lua.globals().get::<Value>(name).is_ok_and(|value| value.is_function())
+        self.globals.get::<Value>(name).is_ok_and(|value| value.is_function())
     }
 
     /// Whether the script brings its own loop over events.
     pub(super) fn replaces_thread_run(&self) -> bool {
-        let own: mlua::Result<Value> = self.lua.globals().get("thread_run");
+        let own: mlua::Result<Value> = self.globals.get("thread_run");
         own.is_ok_and(|own| own != self.prelude.get::<Value>("thread_run").unwrap_or(Value::Nil))
     }
 
     /// The script's commands, and whether each runs on all threads.
     pub(super) fn commands(&self) -> Vec<(String, bool)> {
         let list = || -> mlua::Result<Vec<(String, bool)>> {
-            let sysbench: Table = self.lua.globals().get("sysbench")?;
+            let sysbench: Table = self.globals.get("sysbench")?;
             let commands: Table = sysbench.get::<Table>("cmdline")?.get("commands")?;
             let pairs = commands.pairs::<String, Table>();
             pairs.map(|pair| pair.and_then(|(name, what)| Ok((name, what.get(2)?)))).collect()
@@ -290,13 +338,13 @@ impl LuaState {
     /// What the script raised.
     pub(super) async fn call_command(&self, name: &str) -> Result<bool, ScriptError> {
         let function = self.sysbench_function("cmdline", "call_command").map_err(script_error)?;
-        let name = self.lua.create_string(name).map_err(script_error)?;
+        let name = self.host.lua.create_string(name).map_err(script_error)?;
         let result = self.drive(function, MultiValue::from_iter([Value::String(name)])).await?;
         Ok(result.as_boolean() != Some(false))
     }
 
     fn sysbench_function(&self, table: &str, name: &str) -> mlua::Result<Function> {
-        self.lua.globals().get::<Table>("sysbench")?.get::<Table>(table)?.get(name)
+        self.globals.get::<Table>("sysbench")?.get::<Table>(table)?.get(name)
     }
 
     /// Calls a function of the script with its thread's number, if there is one.
@@ -311,7 +359,7 @@ impl LuaState {
         if !self.has_function(name) {
             return Ok(());
         }
-        let function: Function = self.lua.globals().get(name).map_err(script_error)?;
+        let function: Function = self.globals.get(name).map_err(script_error)?;
         let arguments = thread.map(|thread| Value::Integer(thread as i64));
         self.drive(function, MultiValue::from_iter(arguments)).await.map(|_| ())
     }
@@ -326,10 +374,10 @@ impl LuaState {
         values: &[(&str, f64)],
     ) -> Result<bool, ScriptError> {
         let call = || -> mlua::Result<bool> {
-            let sysbench: Table = self.lua.globals().get("sysbench")?;
+            let sysbench: Table = self.globals.get("sysbench")?;
             let found: Value = sysbench.get::<Table>("hooks")?.get(hook)?;
             let Value::Function(report) = found else { return Ok(false) };
-            let stat = self.lua.create_table()?;
+            let stat = self.host.lua.create_table()?;
             for (name, value) in values {
                 stat.set(*name, *value)?;
             }
@@ -341,7 +389,7 @@ impl LuaState {
 
     /// Runs a function as a coroutine, and does what it asks for whenever it waits.
     async fn drive(&self, function: Function, arguments: MultiValue) -> Result<Value, ScriptError> {
-        let coroutine: Thread = self.lua.create_thread(function).map_err(script_error)?;
+        let coroutine = self.new_coroutine(function).map_err(script_error)?;
         let mut result = coroutine.resume::<MultiValue>(arguments);
         loop {
             let values = result.map_err(script_error)?;
@@ -349,11 +397,31 @@ impl LuaState {
                 return Ok(values.into_iter().next().unwrap_or(Value::Nil));
             }
             if self.context().request == ScriptRequest::None {
-                return Err(ScriptError::new("attempt to yield from outside a coroutine"));
+                return Err(ScriptError::new(YIELDED));
             }
             let status = perform_request(self.context()).await;
             result = coroutine.resume::<MultiValue>(status);
         }
+    }
+}
+
+/// The prelude's table and the globals of a new session.
+fn new_tables(host: &LuaHost, setup: &ScriptSetup) -> mlua::Result<(Table, Table)> {
+    let new_globals: Function = host.table.get("new_globals")?;
+    Ok((host.lua.create_table()?, new_globals.call(module_path(setup))?))
+}
+
+/// Where `require` looks.
+fn module_path(setup: &ScriptSetup) -> String {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let mut path = MODULE_PATH.replace("{home}", &home);
+    for dir in &setup.module_dirs {
+        path = format!("{path};{}/?.lua", dir.display());
+    }
+    match std::env::var("LUA_PATH") {
+        Ok(own) if own.contains(";;") => own.replace(";;", &format!(";{path};")),
+        Ok(own) => own,
+        Err(_) => path,
     }
 }
 

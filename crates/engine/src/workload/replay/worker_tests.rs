@@ -179,7 +179,7 @@ fn log(records: &[(u64, u64, &str)], to: &Path) -> String {
 }
 
 fn part(worker: usize, workers: usize) -> WorkerContext {
-    WorkerContext { worker, workers, seed: 0, abandon: Stop::new() }
+    WorkerContext { worker, workers, seed: 0, shares_thread: false, abandon: Stop::new() }
 }
 
 /// Plays a log on one seat; gives the events in order.

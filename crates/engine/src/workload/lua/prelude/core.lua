@@ -1,76 +1,20 @@
 -- What scripts find when they begin: the table `sysbench`, its options and commands, and FFI with the names that scripts expect.
--- `P` is the prelude's own table; scripts do not see it.
-local P = ...
-local ffi = require("ffi")
+-- `P` is the prelude's own table; scripts do not see it. `H` is what sessions of one Lua state share.
+local P, H = ...
+local raw_ffi = require("ffi")
 
--- Scripts use `ffi` without asking for it.
+-- Scripts use `ffi` without asking for it. Its C functions are this session's.
+local ffi = setmetatable({ cdef = H.cdef }, { __index = raw_ffi })
 _G.ffi = ffi
-
-ffi.cdef([[
-typedef enum {
-  SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_EVENT, SB_CNT_TRX = SB_CNT_EVENT,
-  SB_CNT_ERROR, SB_CNT_RECONNECT, SB_CNT_BYTES_READ, SB_CNT_BYTES_WRITTEN, SB_CNT_MAX
-} sb_counter_type;
-typedef enum { SQL_ERROR_NONE, SQL_ERROR_IGNORABLE, SQL_ERROR_FATAL } sql_error_t;
-typedef enum {
-  SB_ARG_TYPE_NULL, SB_ARG_TYPE_BOOL, SB_ARG_TYPE_INT, SB_ARG_TYPE_SIZE, SB_ARG_TYPE_DOUBLE,
-  SB_ARG_TYPE_STRING, SB_ARG_TYPE_LIST, SB_ARG_TYPE_FILE, SB_ARG_TYPE_MAX
-} sb_arg_type_t;
-typedef struct sql_driver sql_driver;
-typedef struct sql_connection sql_connection;
-typedef struct sql_statement sql_statement;
-typedef struct sql_result sql_result;
-typedef struct sql_row sql_row;
-typedef struct sql_value sql_value;
-typedef struct sql_bind sql_bind;
-typedef struct sb_arg sb_arg_t;
-
-typedef struct {
-  int handle;
-  uint32_t row_count, field_count, error_code, text_length;
-  const char *text;
-} script_context;
-typedef struct {
-  int (*more)(script_context *);
-  void (*stop)(script_context *);
-  int (*is_given_up)(script_context *);
-  void (*count)(script_context *, int, double);
-  double (*counted)(script_context *, int);
-  double (*random)(script_context *, int, double, double);
-  uint64_t (*random_u64)(script_context *);
-  double (*random_fraction)(script_context *);
-  void (*random_string)(script_context *, const char *, uint32_t);
-  void (*random_length_string)(script_context *, uint32_t, uint32_t);
-  void (*set_sql)(script_context *, const char *, uint32_t);
-  int (*request)(script_context *, int, int, int);
-  int (*new_parameter)(script_context *);
-  void (*set_null)(script_context *, int);
-  void (*set_integer)(script_context *, int, int64_t);
-  void (*set_double)(script_context *, int, double);
-  void (*set_text)(script_context *, int, const char *, uint32_t);
-  int (*bind)(script_context *, int, int, int, int);
-} script_natives;
-]])
+package.loaded.ffi = ffi
 
 local context = ffi.cast("script_context *", P.context)
 local natives = ffi.cast("script_natives *", P.natives)
 P.context, P.natives = context, natives
 
--- Waiting. A request that may not block this thread is done by whoever resumed us; its status comes back from the yield.
-local request = natives.request
+-- A request that may not block this thread is done by whoever resumed us; its status comes back from the wait.
+local request, wait = natives.request, H.wait
 local is_pending = -1
-local raw_resume, raw_yield = coroutine.resume, coroutine.yield
-local waiting = {}
-
--- Waits for what is pending. Coroutines of the script's own pass the wait on to the one that we were started in.
-local function wait()
-  if not coroutine.isyieldable() then
-    error("SQL within a function that Lua's own library calls (of table.sort, string.gsub, require)"
-      .. " needs --engine=threads", 3)
-  end
-  return raw_yield(waiting)
-end
-P.wait = wait
 
 function P.request(kind, first, second)
   local status = request(context, kind, first or 0, second or 0)
@@ -78,31 +22,6 @@ function P.request(kind, first, second)
     return wait()
   end
   return status
-end
-
-local function pass_on(co, first, ...)
-  if first and ... == waiting then
-    return pass_on(co, raw_resume(co, raw_yield(waiting)))
-  end
-  return first, ...
-end
-
-function coroutine.resume(co, ...)
-  return pass_on(co, raw_resume(co, ...))
-end
-
-local function checked(ok, ...)
-  if not ok then
-    error((...), 0)
-  end
-  return ...
-end
-
-function coroutine.wrap(f)
-  local co = coroutine.create(f)
-  return function(...)
-    return checked(coroutine.resume(co, ...))
-  end
 end
 
 -- A pause gives other sessions of the thread their turn.
@@ -162,7 +81,7 @@ local exported = {
   end,
 }
 P.exported = exported
-local library = ffi.C
+local library = raw_ffi.C
 ffi.C = setmetatable({}, {
   __index = function(_, name)
     local found = exported[name]
@@ -205,8 +124,6 @@ function print(...)
   end
   P.print(table.concat(parts, "\t") .. "\n")
 end
-
-io.stdout:setvbuf("no")
 
 -- Options. A default says of what type an option is, unless it is told.
 local types = {

@@ -1,6 +1,5 @@
 -- `sysbench.sql`: drivers, connections, statements, results.
-local P = ...
-local ffi = require("ffi")
+local P, H = ...
 local context, natives, request = P.context, P.natives, P.request
 local set_sql = natives.set_sql
 
@@ -18,18 +17,7 @@ sysbench.sql = {
 }
 local type_of = sysbench.sql.type
 
--- What a statement without rows gives: it equals nil and may be asked all the same.
-local no_result_methods = {
-  nrows = 0,
-  nfields = 0,
-  fetch_row = function() end,
-  free = function() end,
-}
-ffi.metatype("sql_result", {
-  __index = no_result_methods,
-  __tostring = function() return "<sql_result>" end,
-})
-local no_result = ffi.cast("sql_result *", nil)
+local no_result = H.no_result
 
 -- Results. One lives per connection: the next statement frees it.
 local result_methods = {}
