@@ -232,7 +232,8 @@ fn scripts_that_every_user_has_run_on_mariadb_and_on_mysql() {
 /// What the server was asked, by digest and by kind of statement.
 fn asked(server: &Fixture, database: &str) -> String {
     let digests = server.sql(&format!(
-        "SELECT digest_text, SUM(count_star) FROM performance_schema.events_statements_summary_by_digest
+        "SELECT digest_text, SUM(count_star)
+         FROM performance_schema.events_statements_summary_by_digest
          WHERE schema_name = '{database}' AND digest_text NOT LIKE '%performance_schema%'
            AND digest_text NOT LIKE 'SET %' GROUP BY 1 ORDER BY 1"
     ));
@@ -298,7 +299,7 @@ fn sessions_that_share_a_state_have_globals_of_their_own() {
           if own ~= t or loaded ~= t or _G.loaded ~= t then print('> mixed') end
           if sysbench.tid ~= t then print('> other') end
         end
-        function thread_done() total = helper.count print('> ' .. (total > 0 and 'ran' or 'idle')) end";
+        function thread_done() print('> ' .. (helper.count > 0 and 'ran' or 'idle')) end";
     let (setup, printed) = script_setup(script);
     let workload = LuaWorkload::new(setup);
     let load = LoadPlan {

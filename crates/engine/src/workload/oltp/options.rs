@@ -120,6 +120,23 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
     ]
 }
 
+fn engine_mistake(engine: &str) -> Option<Mistake> {
+    let is_name = engine.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let why = || format!("`{engine}` is not the name of an engine");
+    (!is_name).then(|| Mistake::new("--mysql-storage-engine", why()).hint("as in innodb"))
+}
+
+fn table_name_mistake(name: Option<&str>, tables: u64) -> Option<Mistake> {
+    let name = name?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_$".contains(c);
+    if name.len() > 64 || !name.chars().all(is_plain) {
+        let why = format!("`{name}` is not a plain name");
+        return Some(Mistake::new("--table-name", why).hint("letters, digits, _ and $"));
+    }
+    let names_one = || Mistake::new("--table-name", "names one table").hint("leave out --tables");
+    (tables > 1).then(names_one)
+}
+
 impl OltpSettings {
     /// Reads and checks the options.
     ///
@@ -148,28 +165,9 @@ impl OltpSettings {
         let random_ranges = ranged(ranges, 1, MOST_HOLES / 2);
         let delta = ranged("delta", 0, MOST_ROWS);
         let engine = options.text("mysql-storage-engine").unwrap_or_default().to_owned();
-        if !engine.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            mistakes.push(
-                Mistake::new(
-                    "--mysql-storage-engine",
-                    format!("`{engine}` is not the name of an engine"),
-                )
-                .hint("as in innodb"),
-            );
-        }
+        mistakes.extend(engine_mistake(&engine));
         let table_name = options.text("table-name").map(str::to_owned);
-        let is_name = |text: &str| {
-            text.len() <= 64 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c))
-        };
-        match &table_name {
-            Some(name) if !is_name(name) => mistakes.push(
-                Mistake::new("--table-name", format!("`{name}` is not a plain name"))
-                    .hint("letters, digits, _ and $"),
-            ),
-            Some(_) if tables > 1 => mistakes
-                .push(Mistake::new("--table-name", "names one table").hint("leave out --tables")),
-            _ => {}
-        }
+        mistakes.extend(table_name_mistake(table_name.as_deref(), tables));
         let error_rule = ErrorRule::from_text(options.text(errors::OPTION).unwrap_or_default());
         let error_rule = error_rule.unwrap_or_else(|mistake| {
             mistakes.push(mistake);
