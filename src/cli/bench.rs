@@ -6,8 +6,6 @@ mod declared;
 mod flags;
 mod lines;
 mod listener;
-#[cfg(feature = "live-view")]
-pub(super) mod live;
 mod stream;
 
 use std::collections::BTreeSet;

@@ -24,6 +24,9 @@ mod help;
 mod hotset;
 mod hotset_save;
 mod init;
+#[cfg(feature = "live-view")]
+mod live;
+mod load_display;
 mod login_path;
 #[cfg(not(feature = "live-view"))]
 mod no_live_view;

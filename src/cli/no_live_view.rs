@@ -3,8 +3,9 @@
 use std::convert::Infallible;
 use std::io;
 
+use super::load_display::LoadHeader;
 use crate::analysis::{LiveStats, SteadyOutlook};
-use crate::plan::Plan;
+use crate::base::Stop;
 use crate::warm::follow::FollowStatus;
 
 /// What to tell those who would see a view.
@@ -18,7 +19,7 @@ fn refuse<T>() -> io::Result<T> {
 pub(super) struct AbsentLoadView(Infallible);
 
 impl AbsentLoadView {
-    pub(super) fn open(_: &Plan, _server: &str, _colour: bool) -> io::Result<AbsentLoadView> {
+    pub(super) fn open(_: LoadHeader, _colour: bool, _: &Stop) -> io::Result<AbsentLoadView> {
         refuse()
     }
 

@@ -7,6 +7,7 @@ use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::explain;
+use super::progress::ProgressLine;
 use super::report::write_page;
 use super::runs;
 use crate::analysis::{RawFile, RunFindings, caveat_ids};
@@ -14,6 +15,7 @@ use crate::archive::RunState;
 use crate::experiment::FinishedRun;
 use crate::plan::{CONSENT, Mistake};
 use crate::report::{self, FORMATS, PAGE, ReportDetail, ReportFormat, ReportStyle};
+use crate::workload::JobProgress;
 
 /// Adds the flags that say how a run is shown and judged.
 pub(super) fn add_present_flags(command: Command) -> Command {
@@ -104,8 +106,16 @@ fn print_run(
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let dir = &finished.dir;
+    let is_silent = args.get_flag("quiet") || !context.terminal.overwrite;
+    let mut line = ProgressLine::new(context.terminal, is_silent, false);
+    let label = match finished.state {
+        RunState::Interrupted => "stopping: analysing what was measured",
+        _ => "analysing what was measured",
+    };
+    line.show(&JobProgress { label: label.to_owned(), ..JobProgress::default() });
     let mut findings = check::read_findings(dir, args)?;
     if findings.results.trials.is_empty() && finished.error.is_some() {
+        line.finish();
         context.print_message(&format!("Run    {}", dir.display()));
         return Ok(CommandOutcome::Done);
     }
@@ -116,6 +126,7 @@ fn print_run(
         findings.files.push(RawFile { path: PAGE.to_owned(), bytes, sha256: None });
     }
     let text = report_format(args).render(&findings, look);
+    line.finish();
     context.print_output(&String::from_utf8_lossy(&text))?;
     if let Err(e) = page {
         context.print_message(&format!("note: no page: {e:#}"));

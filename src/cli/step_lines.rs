@@ -5,11 +5,14 @@ use std::time::Duration;
 use clap::ArgMatches;
 
 use super::context::CliContext;
+use super::load_display::LoadDisplay;
 use super::progress::{ProgressLine, time_left};
+use crate::analysis::SteadyOutlook;
 use crate::analysis::number_format::format_number;
-use crate::archive::{PlanLock, RecordedStepKind};
+use crate::archive::{PlanLock, RecordedStepKind, ServerRecord};
 use crate::experiment::{self, PlanStep, RemainingTime, RunListener, TimeEstimate};
 use crate::plan::Plan;
+use crate::probe::ProbeSample;
 use crate::recorder::Interval;
 use crate::report::shorten_cell;
 use crate::workload::JobProgress;
@@ -17,12 +20,13 @@ use crate::workload::JobProgress;
 /// Columns for a step's name, so that its time and rate fit in a terminal of 80.
 const PLACE: usize = 49;
 
-/// Shows the steps of a run on stderr.
+/// Shows the steps of a run on stderr, and on a terminal each load in a view.
 pub(super) struct StepLines<'a> {
-    context: &'a CliContext,
+    plan: &'a Plan,
+    display: LoadDisplay<'a>,
     progress: ProgressLine,
     quiet: bool,
-    /// Longest time of a load, whole seconds; 0 if it has none.
+    /// Longest time of the load under way, whole seconds; 0 if it has none.
     load_s: u64,
     /// Events of the load under way, and seconds it has run; `None` outside loads.
     load: Option<(u64, f64)>,
@@ -40,7 +44,7 @@ impl<'a> StepLines<'a> {
     pub(super) fn new(
         args: &ArgMatches,
         context: &'a CliContext,
-        plan: &Plan,
+        plan: &'a Plan,
         repeats: Option<PlanLock>,
     ) -> StepLines<'a> {
         let quiet = args.get_flag("quiet");
@@ -48,7 +52,8 @@ impl<'a> StepLines<'a> {
             context.print_message(&estimate_text(plan));
         }
         StepLines {
-            context,
+            plan,
+            display: LoadDisplay::new(plan, args, context, LoadDisplay::is_welcome(args, context)),
             progress: ProgressLine::new(context.terminal, quiet, args.get_flag("plain")),
             quiet,
             load_s: plan.load.time.map_or(0, |time| time.as_secs()),
@@ -62,6 +67,9 @@ impl<'a> StepLines<'a> {
 
     /// How far the step is; its number also says how long is left of all steps.
     fn show_progress(&mut self, progress: JobProgress) {
+        if self.display.is_open() {
+            return;
+        }
         let of_step = self.load.map_or(0.0, |(_, time)| time);
         let left = self.left.seconds_from(self.number).map(|all| (all - of_step).max(0.0));
         let left = left.map(|s| format!(", {} left]", time_left(Duration::from_secs_f64(s))));
@@ -72,7 +80,7 @@ impl<'a> StepLines<'a> {
     fn print_line(&mut self, line: &str) {
         if !self.quiet {
             self.progress.finish();
-            self.context.print_message(line);
+            self.display.print_line(line);
         }
     }
 }
@@ -110,6 +118,10 @@ fn format_minutes(seconds: f64) -> String {
 }
 
 impl RunListener for StepLines<'_> {
+    fn server_known(&mut self, server: &ServerRecord) {
+        self.display.set_server(server);
+    }
+
     fn plan_resolved(&mut self, lock: &PlanLock) {
         let Some(was) = self.repeats.take() else { return };
         let differences = was.describe_changes(lock);
@@ -125,10 +137,20 @@ impl RunListener for StepLines<'_> {
         self.place = format!("[{number:>3}/{of}] {step}");
         self.load = step.is_load().then_some((0, 0.0));
         self.number = number;
+        if let Some(load) = step.planned_load(self.plan) {
+            self.load_s = load.time.map_or(0, |time| time.as_secs());
+            self.display.set_step(load, self.place.clone(), self.left.seconds_from(number));
+        }
         self.show_progress(JobProgress { label: self.place.clone(), ..JobProgress::default() });
     }
 
+    fn load_started(&mut self, _classes: &[String]) {
+        self.progress.finish();
+        self.display.start_load();
+    }
+
     fn step_ended(&mut self, step: &PlanStep, seconds: f64) {
+        self.display.end_load();
         self.left.add_ended(step, seconds);
         let rate = match self.load.take() {
             Some((events, time)) if time > 0.0 => {
@@ -138,6 +160,9 @@ impl RunListener for StepLines<'_> {
         };
         let place = shorten_cell(&self.place, PLACE);
         self.print_line(&format!("{place:<PLACE$} {seconds:>7.2} s{rate}"));
+        if let Some(stopping) = self.display.stopping_progress() {
+            self.progress.show(&stopping);
+        }
     }
 
     fn step_progressed(&mut self, progress: &JobProgress) {
@@ -145,7 +170,16 @@ impl RunListener for StepLines<'_> {
         self.show_progress(JobProgress { label, ..progress.clone() });
     }
 
+    fn outlook_changed(&mut self, outlook: &SteadyOutlook) {
+        self.display.set_outlook(outlook);
+    }
+
+    fn sample_taken(&mut self, sample: &ProbeSample) {
+        self.display.add_sample(sample);
+    }
+
     fn interval_ended(&mut self, interval: &Interval) {
+        self.display.add_interval(interval);
         let Some((events, time)) = &mut self.load else { return };
         *events += interval.event_count();
         *time += interval.ended.since(interval.began).to_seconds();

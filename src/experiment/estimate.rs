@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::steps::{PlanStep, StepKind, plan_steps};
-use super::trial;
 use crate::archive::RecordedStepKind;
 use crate::plan::Plan;
 
@@ -35,11 +34,8 @@ pub fn estimate_time(plan: &Plan) -> TimeEstimate {
 /// The time that a step has by the plan; the longest for one that ends when the server is at rest.
 fn planned_time(plan: &Plan, step: &PlanStep) -> Option<Duration> {
     match &step.kind {
-        StepKind::Load { over, .. } | StepKind::WarmUp { over } => {
-            trial::apply_overrides(&plan.load, over).time
-        }
         StepKind::Settle { most } => Some(*most),
-        _ => None,
+        _ => step.planned_load(plan)?.time,
     }
 }
 

@@ -6,8 +6,9 @@ use std::fmt;
 use std::time::Duration;
 
 use super::order::variant_order;
+use super::trial;
 use crate::base::units::show_time;
-use crate::plan::{Plan, ResetPlan, TargetPlan, VariantPlan, WarmPlan};
+use crate::plan::{LoadPlan, Plan, ResetPlan, TargetPlan, VariantPlan, WarmPlan};
 use crate::server::Settings;
 
 /// One step of an experiment: a deed, for a variant, in a block.
@@ -86,6 +87,16 @@ pub struct LoadOverrides {
 }
 
 impl PlanStep {
+    /// The load that this step of a plan runs; none if it runs none.
+    pub fn planned_load(&self, plan: &Plan) -> Option<LoadPlan> {
+        match &self.kind {
+            StepKind::Load { over, .. } | StepKind::WarmUp { over } => {
+                Some(trial::apply_overrides(&plan.load, over))
+            }
+            _ => None,
+        }
+    }
+
     /// A step that belongs to no variant.
     pub fn without_variant(kind: StepKind) -> PlanStep {
         PlanStep { block: 0, variant: String::new(), kind }

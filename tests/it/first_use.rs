@@ -100,15 +100,27 @@ const LOG: &str = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB-log. started wit
     SET timestamp=1795246815;\nselect 2;\n";
 
 /// A terminal of 80 by 24, by tmux, for one command.
-struct Terminal<'a> {
+pub(crate) struct Terminal<'a> {
     world: &'a World,
     /// Of this terminal alone: the server of the one before may still be ending.
     socket: PathBuf,
 }
 
-impl Terminal<'_> {
+impl<'a> Terminal<'a> {
+    /// A terminal of this name; the program is found in it as `sweat`.
+    pub(crate) fn new(world: &'a World, name: &str) -> Terminal<'a> {
+        let dir = world.dir.path();
+        if !dir.join("bin").exists() {
+            std::fs::create_dir(dir.join("bin")).unwrap();
+            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_sweat"), dir.join("bin/sweat")).unwrap();
+            let conf = "set -g history-limit 5000\nset -g status off\n";
+            std::fs::write(dir.join("tmux.conf"), conf).unwrap();
+        }
+        Terminal { world, socket: dir.join(format!("tmux-{name}")) }
+    }
+
     #[expect(clippy::disallowed_methods, reason = "the test runs the program in a terminal")]
-    fn tmux(&self, words: &[&str]) -> Output {
+    pub(crate) fn tmux(&self, words: &[&str]) -> Output {
         let dir = self.world.dir.path();
         let path =
             format!("{}:{}", dir.join("bin").display(), std::env::var("PATH").unwrap_or_default());
@@ -128,8 +140,8 @@ impl Terminal<'_> {
             .expect("tmux runs")
     }
 
-    /// Runs a command; its exit code if it ends within two minutes, and the lines that it leaves.
-    fn run(&self, command: &str) -> (Option<i32>, Vec<String>) {
+    /// Starts a command and waits for nothing.
+    pub(crate) fn start(&self, command: &str) {
         let dir = self.world.dir.path();
         let code = dir.join("code");
         drop(std::fs::remove_file(&code));
@@ -137,6 +149,16 @@ impl Terminal<'_> {
         std::fs::write(dir.join("script"), script).unwrap();
         let began = self.tmux(&["new-session", "-d", "-x", "80", "-y", "24", "sh script"]);
         assert!(began.status.success(), "{}", cli::err(&began));
+    }
+
+    /// What is on the screen.
+    pub(crate) fn screen(&self) -> String {
+        cli::out(&self.tmux(&["capture-pane", "-p"]))
+    }
+
+    /// Waits for the command to end; its exit code if it does within five minutes, and the lines that it leaves.
+    pub(crate) fn end(&self) -> (Option<i32>, Vec<String>) {
+        let code = self.world.dir.path().join("code");
         for _ in 0..3000 {
             nap(100);
             if code.exists() {
@@ -150,6 +172,12 @@ impl Terminal<'_> {
         let code = std::fs::read_to_string(code).ok().map(|code| code.trim().parse().unwrap());
         let lines = screen.trim_end().lines().map(|line| line.trim_end().to_owned());
         (code, lines.collect())
+    }
+
+    /// Runs a command; its exit code if it ends in time, and the lines that it leaves.
+    fn run(&self, command: &str) -> (Option<i32>, Vec<String>) {
+        self.start(command);
+        self.end()
     }
 }
 
@@ -216,13 +244,9 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
         fixture::record_skipped_test("tmux");
         return;
     }
-    std::fs::create_dir(dir.join("bin")).unwrap();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_sweat"), dir.join("bin/sweat")).unwrap();
     std::os::unix::fs::symlink(root.join("docs"), dir.join("docs")).unwrap();
     std::fs::write(dir.join("slow.log"), LOG).unwrap();
     std::fs::write(dir.join("small.toml"), PLAN).unwrap();
-    let conf = "set -g history-limit 5000\nset -g status off\n";
-    std::fs::write(dir.join("tmux.conf"), conf).unwrap();
 
     cli::expect(&world.run(&["sandbox", "start", "--name", "db1", "--detach"]), 0);
     let _end = SandboxesEnd(&world);
@@ -232,7 +256,7 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
 
     let mut wrong = Vec::new();
     for (number, (page, typed)) in commands().into_iter().enumerate() {
-        let terminal = Terminal { world: &world, socket: dir.join(format!("tmux-{number}")) };
+        let terminal = Terminal::new(&world, &number.to_string());
         let mut command = typed.clone();
         for (from, to) in REPLACED {
             command = command.replace(from, to);
@@ -268,7 +292,7 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test runs the program in a terminal")]
-fn has_tmux() -> bool {
+pub(crate) fn has_tmux() -> bool {
     Command::new("tmux").arg("-V").output().is_ok()
 }
 

@@ -16,6 +16,7 @@ mod hostile;
 mod hotset_load;
 mod hotset_save;
 mod journal;
+mod live_view;
 mod probe;
 mod replay;
 mod replay_report;

@@ -1,10 +1,13 @@
-//! What a load feels like right now: rates between the last two looks, for eyes that watch it run.
+//! What a load feels like right now: rates between the last two looks, for eyes that watch it run; and what it came to
+//! so far.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::caveats::is_too_late;
 use crate::archive::{Counters, SampleRecord};
 use crate::base::Nanos;
-use crate::recorder::{Histogram, Interval};
+use crate::plan::Metric;
+use crate::recorder::{Histogram, Interval, new_histogram};
 
 /// Beats kept for the curves.
 const HISTORY: usize = 600;
@@ -32,6 +35,8 @@ pub struct LiveInterval {
     pub reconnects: u64,
     /// Open loop: arrivals due and not begun at the end.
     pub backlog: u64,
+    /// Events under way at the end.
+    pub in_flight: u64,
     /// CPU of this process, in cores.
     pub own_cores: f64,
 }
@@ -57,13 +62,56 @@ pub struct SystemStats {
     pub disk_written_bytes_per_s: Option<f64>,
 }
 
+/// A load from its beginning until now.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LoadTotals {
+    /// Good events.
+    pub events: u64,
+    /// Good events per second.
+    pub events_per_s: f64,
+    /// Response times of good events, seconds; absent if there were none.
+    pub p50_s: Option<f64>,
+    /// 95th percentile.
+    pub p95_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+    /// The longest.
+    pub max_s: Option<f64>,
+}
+
+/// Good events whose response times lie in a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LatencyBand {
+    /// End of the range, seconds; it begins where the one before ends.
+    pub to_s: f64,
+    /// How many.
+    pub events: u64,
+}
+
+/// What can be said of a load while it runs that takes something away from its numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LiveWarning {
+    /// No event has ended for so long, seconds, though some are under way.
+    StandsStill(f64),
+    /// The first event failed in the interval that ended then, seconds since the load began.
+    ErrorsSince(f64),
+    /// sweat itself is late: the 99th percentile of that, seconds.
+    StartsLate(f64),
+}
+
 /// Listens to intervals and samples.
 #[derive(Clone, Debug, Default)]
 pub struct LiveStats {
     began: Option<Nanos>,
     own_cpu: Option<Nanos>,
     beats: VecDeque<LiveInterval>,
+    /// Response times of all good events; absent before the first interval.
+    response: Option<Histogram>,
+    lateness: Option<Histogram>,
     errors: u64,
+    first_error_s: Option<f64>,
+    /// When the last event had ended, seconds since the load began.
+    last_event_s: f64,
     reconnects: u64,
     looks: BTreeMap<String, (SampleRecord, Option<SampleRecord>)>,
 }
@@ -92,8 +140,21 @@ impl LiveStats {
             errors: interval.error_count(),
             reconnects: interval.reconnects,
             backlog: interval.backlog,
+            in_flight: interval.in_flight,
             own_cores: per_second(used.to_seconds(), seconds),
         };
+        for (sum, new) in
+            [(&mut self.response, &response), (&mut self.lateness, &interval.lateness)]
+        {
+            let sum = sum.get_or_insert_with(new_histogram);
+            sum.add(new).expect("all histograms share their bounds");
+        }
+        if beat.errors > 0 {
+            self.first_error_s.get_or_insert(beat.at_s);
+        }
+        if interval.event_count() + beat.errors > 0 {
+            self.last_event_s = beat.at_s;
+        }
         self.errors += beat.errors;
         self.reconnects += beat.reconnects;
         self.beats.push_back(beat);
@@ -131,6 +192,74 @@ impl LiveStats {
     /// Sessions opened anew since the load began.
     pub fn reconnect_count(&self) -> u64 {
         self.reconnects
+    }
+
+    /// The load from its beginning until now.
+    pub fn totals(&self) -> LoadTotals {
+        let Some((response, last)) = self.response.as_ref().zip(self.last_interval()) else {
+            return LoadTotals::default();
+        };
+        let at = |q| quantile_s(response, q);
+        LoadTotals {
+            events: response.len(),
+            events_per_s: per_second(response.len() as f64, last.at_s),
+            p50_s: at(0.5),
+            p95_s: at(0.95),
+            p99_s: at(0.99),
+            max_s: at(1.0),
+        }
+    }
+
+    /// The response times so far in `count` ranges, each as many times as wide as the one before, from the shortest to
+    /// the longest; none before the first event.
+    pub fn latency_bands(&self, count: usize) -> Vec<LatencyBand> {
+        let Some(response) = self.response.as_ref().filter(|all| !all.is_empty()) else {
+            return Vec::new();
+        };
+        let (shortest, longest) = (response.min().max(1) as f64, response.max().max(2) as f64);
+        let ratio = (longest / shortest).max(1.0);
+        let mut before = 0;
+        (1..=count)
+            .map(|n| {
+                let to = shortest * ratio.powf(n as f64 / count as f64);
+                let below = match n == count {
+                    true => response.len(),
+                    false => response.count_between(0, to as u64),
+                };
+                let events = below.saturating_sub(before);
+                before = below;
+                LatencyBand { to_s: to / 1e9, events }
+            })
+            .collect()
+    }
+
+    /// What a metric came to so far, in its unit; absent where nothing is known of it.
+    pub fn metric_value(&self, metric: Metric) -> Option<f64> {
+        let response = self.response.as_ref()?;
+        let all = response.len() + self.errors;
+        match metric {
+            Metric::Quantile(q) => quantile_s(response, q),
+            Metric::Mean => (!response.is_empty()).then(|| response.mean() / 1e9),
+            Metric::Longest => quantile_s(response, 1.0),
+            Metric::Errors => (all > 0).then(|| self.errors as f64 / all as f64),
+            Metric::Rate => Some(self.totals().events_per_s),
+        }
+    }
+
+    /// What takes something away from the numbers, as far as that is known now; what is worst first. `has_server` says
+    /// that the load asks a server: without one, sweat's own limit is what is measured.
+    pub fn warnings(&self, has_server: bool) -> Vec<LiveWarning> {
+        let Some(last) = self.last_interval() else { return Vec::new() };
+        let mut found = Vec::new();
+        let still_s = last.at_s - self.last_event_s;
+        if still_s > 0.0 && last.in_flight > 0 {
+            found.push(LiveWarning::StandsStill(still_s));
+        }
+        found.extend(self.first_error_s.map(LiveWarning::ErrorsSince));
+        let late = self.lateness.as_ref().and_then(|all| quantile_s(all, 0.99));
+        let is_late = |late: &f64| has_server && is_too_late(*late, self.totals().p50_s);
+        found.extend(late.filter(is_late).map(LiveWarning::StartsLate));
+        found
     }
 
     /// What server and host say about themselves.
@@ -221,6 +350,47 @@ mod tests {
         assert!((beats[0].max_s.unwrap() - 0.1).abs() < 1e-3);
         assert_eq!((beats[1].at_s, beats[1].p99_s, beats[1].own_cores), (3.0, None, 0.5));
         assert_eq!((live.error_count(), live.reconnect_count()), (4, 2));
+    }
+
+    #[test]
+    fn totals_come_from_the_sum_of_the_histograms() {
+        let mut live = LiveStats::default();
+        assert_eq!((live.totals(), live.latency_bands(4)), (LoadTotals::default(), Vec::new()));
+        assert!(live.warnings(true).is_empty());
+        live.add_interval(&interval(0, 1, &[1; 98], 0), Nanos(0));
+        live.add_interval(&interval(1, 4, &[20, 1000], 4), Nanos(0));
+        let all = live.totals();
+        assert_eq!((all.events, all.events_per_s), (100, 25.0));
+        let near = |found: Option<f64>, s: f64| (found.unwrap() / s - 1.0).abs() < 0.01;
+        assert!(near(all.p50_s, 0.001) && near(all.p99_s, 0.02) && near(all.max_s, 1.0), "{all:?}");
+        let bands = live.latency_bands(3);
+        let counts: Vec<u64> = bands.iter().map(|band| band.events).collect();
+        assert_eq!(counts.iter().sum::<u64>(), 100, "{bands:?}");
+        assert_eq!(counts[0], 98, "{bands:?}");
+        assert!(near(Some(bands[2].to_s), 1.0) && near(Some(bands[0].to_s), 0.01), "{bands:?}");
+        assert!((live.metric_value(Metric::Errors).unwrap() - 4.0 / 104.0).abs() < 1e-9);
+        assert!(near(live.metric_value(Metric::Longest), 1.0));
+    }
+
+    #[test]
+    fn what_takes_something_away_is_known_while_the_load_runs() {
+        let mut live = LiveStats::default();
+        live.add_interval(&interval(0, 1, &[1, 1], 0), Nanos(0));
+        assert!(live.warnings(true).is_empty());
+        live.add_interval(&interval(1, 2, &[1], 1), Nanos(0));
+        let mut late = interval(2, 3, &[], 0);
+        late.lateness.record_n(1_000_000, 9).unwrap();
+        (late.in_flight, late.classes) = (4, Vec::new());
+        live.add_interval(&late, Nanos(0));
+        live.add_interval(&Interval { began: Nanos(3_000_000_000), ..late }, Nanos(0));
+        let found = live.warnings(true);
+        let [LiveWarning::StandsStill(still), LiveWarning::ErrorsSince(since), late] = found[..]
+        else {
+            panic!("{found:?}")
+        };
+        assert_eq!((still, since), (1.0, 2.0));
+        assert!(matches!(late, LiveWarning::StartsLate(s) if (s - 0.001).abs() < 1e-5));
+        assert_eq!(live.warnings(false).len(), 2);
     }
 
     #[test]

@@ -67,5 +67,5 @@ pub use findings::{
 pub use one_run::{analyse_run, judge_interim};
 pub use sentences::NOT_RELIABLE;
 
-pub use live_stats::{LiveInterval, LiveStats, SystemStats};
+pub use live_stats::{LatencyBand, LiveInterval, LiveStats, LiveWarning, LoadTotals, SystemStats};
 pub use steady::{SteadyOutlook, SteadyWatcher, steady_in_words};

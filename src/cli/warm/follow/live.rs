@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
-use super::super::super::bench::live::{StdinEchoGuard, format_clock, sparkline};
+use super::super::super::live::{StdinEchoGuard, format_clock, sparkline};
 use super::lines;
 use crate::analysis::number_format::{
     UNKNOWN, format_count, format_number, format_percent, format_time,

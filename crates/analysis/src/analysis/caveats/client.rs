@@ -47,8 +47,13 @@ fn lateness_p99_s(trial: &TrialFinding) -> f64 {
 }
 
 fn is_late(trial: &TrialFinding) -> bool {
-    let share = trial.response.p50_s.map_or(0.0, |p50| LATENESS_SHARE * p50);
-    lateness_p99_s(trial) > LATENESS_FLOOR_S.max(share)
+    is_too_late(lateness_p99_s(trial), trial.response.p50_s)
+}
+
+/// Whether lateness of our own making, its 99th percentile, distorts response times with this median; both in seconds.
+pub(in super::super) fn is_too_late(lateness_p99_s: f64, p50_s: Option<f64>) -> bool {
+    let share = p50_s.map_or(0.0, |p50| LATENESS_SHARE * p50);
+    lateness_p99_s > LATENESS_FLOOR_S.max(share)
 }
 
 /// Our CPU time by wall time and threads: (user + system) / (seconds x min(workers, CPUs)).

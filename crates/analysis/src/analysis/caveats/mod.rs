@@ -18,6 +18,7 @@ use crate::archive::{RunRecord, Trial};
 
 use super::load_title::load_title;
 
+pub(super) use client::is_too_late;
 pub use explanations::{CaveatExplanation, caveat_explanations};
 
 use super::findings::{
