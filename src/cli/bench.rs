@@ -11,7 +11,7 @@ mod stream;
 use std::collections::BTreeSet;
 
 use crate::archive::RunCommand;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
 use super::arguments::positional_arg;
 use super::context::CliContext;
@@ -73,6 +73,11 @@ pub(super) fn workload_command(command: Command, specs: &[OptionSpec]) -> Comman
     add_all_flags(flags::add_workload_flags(command, specs))
         .mut_arg("think", |arg| arg.hide(true))
         .mut_arg("until-steady", |arg| arg.hide(true))
+}
+
+/// Whether a flag is a workload's option. Of one given twice the last value stands.
+pub(super) fn is_own_option(arg: &Arg) -> bool {
+    arg.get_id().as_str().starts_with(flags::OWN)
 }
 
 /// The id of a workload's option among the words.

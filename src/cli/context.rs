@@ -10,8 +10,9 @@ use crate::base::terminal::sanitize_text;
 use crate::experiment::RunOrigin;
 
 use super::argv::TypedPassword;
+use super::closed_stdout;
 use super::defaults::UserDefaults;
-use super::exit::OutputClosed;
+use super::exit::{OutputClosed, OutputLost};
 
 /// What every command gets besides its own words.
 pub(super) struct CliContext {
@@ -52,14 +53,17 @@ impl CliContext {
     /// Writes data to stdout; what a terminal would obey only where it is our own colour.
     ///
     /// # Errors
-    /// [`OutputClosed`] when the reader has gone, which ends the program quietly.
+    /// [`OutputClosed`] when the reader has gone, which ends the program quietly; [`OutputLost`] when it can't be written.
     pub(super) fn print_output(&self, text: &str) -> anyhow::Result<()> {
+        if closed_stdout::was_closed() && !text.is_empty() {
+            return Err(OutputLost("it is closed".to_owned()).into());
+        }
         let mut out = io::stdout().lock();
         let text = sanitize_text(text, self.terminal.colour);
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
-            Err(e) => Err(anyhow::Error::new(e).context("write to standard output")),
+            Err(e) => Err(OutputLost(e.to_string()).into()),
         }
     }
 

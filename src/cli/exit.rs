@@ -19,7 +19,7 @@ use super::{foreign, help};
 pub(super) enum CommandOutcome {
     /// 0: done.
     Done,
-    /// 1: done, and a verdict that was asked for is negative.
+    /// 1: done, and a verdict that was asked for is negative, or the output could not be written.
     Negative,
     /// 2: the words or the input are wrong, or what was asked is refused: nothing was begun.
     Usage,
@@ -58,6 +58,11 @@ impl CommandOutcome {
 #[derive(Debug, thiserror::Error)]
 #[error("standard output is closed")]
 pub(super) struct OutputClosed;
+
+/// What should stand on standard output can't be written there.
+#[derive(Debug, thiserror::Error)]
+#[error("write to standard output: {0}")]
+pub(super) struct OutputLost(pub(super) String);
 
 /// An error that tells what to do about it; cause first, as in `error: {why}`, then `hint: {hint}`.
 #[derive(Debug, thiserror::Error)]
@@ -196,6 +201,9 @@ fn error_outcome(error: &anyhow::Error) -> CommandOutcome {
                 .is_some_and(archive::ArchiveError::is_refusal)
             || matches!(cause.downcast_ref(), Some(client::Error::TlsSetup(_)))
     };
+    if error.chain().any(|cause| cause.is::<OutputLost>()) {
+        return CommandOutcome::Negative;
+    }
     // What is refused as context of an error (`no journal: No such file`) is no cause in the chain.
     if error.is::<RefusedError>() || error.chain().any(is_refusal) {
         CommandOutcome::Usage

@@ -5,10 +5,11 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::arguments::positional_arg;
+use super::arguments::{positional_arg, switch_flag};
 use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::man_page::man_page;
 use crate::plan::{Mistake, nearest_or_all};
 
 /// Columns of a terminal that a help fits.
@@ -79,8 +80,15 @@ Examples:
 pub(super) fn command() -> Command {
     Command::new("help")
         .about("Show the help of a command, or of `connecting`")
-        .arg(positional_arg("topic", "COMMAND").num_args(0..).help("A command, or `connecting`"))
-        .after_help("Examples:\n  sweat help bench oltp_read_write\n  sweat help connecting")
+        .args([
+            positional_arg("topic", "COMMAND").num_args(0..).help("A command, or `connecting`"),
+            switch_flag("man").help("As a manual page, with all flags of the command"),
+        ])
+        .after_help(
+            "Examples:\n  sweat help bench oltp_read_write\n  sweat help connecting\n  \
+             sweat help --man | man -l -\n  \
+             sweat help --man bench > ~/.local/share/man/man1/sweat-bench.1",
+        )
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -100,7 +108,11 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
                 .hint(nearest_or_all(word, names))
         })?;
     }
-    context.print_output(&help_text(&words, command))?;
+    let text = match args.get_flag("man") {
+        true => man_page(&words, command),
+        false => help_text(&words, command),
+    };
+    context.print_output(&text)?;
     Ok(CommandOutcome::Done)
 }
 
@@ -212,7 +224,7 @@ pub(super) fn help_text(path: &[&str], command: &Command) -> String {
 }
 
 /// All flags that say which server, with where else that may stand.
-fn connecting_text() -> String {
+pub(super) fn connecting_text() -> String {
     let command = connection::add_address_flags(Command::new("server"));
     let rows: Vec<_> = command.get_arguments().map(arg_row).collect();
     let mut text = CONNECTING_START.to_owned();
@@ -233,7 +245,8 @@ fn push_groups(text: &mut String, program: &Command) {
     }
 }
 
-fn command_row(command: &Command) -> (String, String) {
+/// A command's name, and what it is about.
+pub(super) fn command_row(command: &Command) -> (String, String) {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     (command.get_name().to_owned(), capitalise(&about))
 }
@@ -243,7 +256,7 @@ fn heading_exists(command: &Command, heading: &str) -> bool {
 }
 
 /// Headings of a command in the order in which they are shown.
-fn section_headings(command: &Command) -> Vec<String> {
+pub(super) fn section_headings(command: &Command) -> Vec<String> {
     let mut headings: Vec<String> = vec!["Arguments".to_owned(), REQUIRED.to_owned()];
     for arg in command.get_arguments() {
         let heading = heading_of(arg);
@@ -255,7 +268,8 @@ fn section_headings(command: &Command) -> Vec<String> {
     headings
 }
 
-fn section_args<'c>(
+/// Flags and words of a command below a heading.
+pub(super) fn section_args<'c>(
     command: &'c Command,
     heading: &'c str,
 ) -> impl Iterator<Item = &'c Arg> + use<'c> {
@@ -277,7 +291,7 @@ fn heading_of(arg: &Arg) -> String {
 }
 
 /// What is typed, and what it means.
-fn arg_row(arg: &Arg) -> (String, String) {
+pub(super) fn arg_row(arg: &Arg) -> (String, String) {
     let names = arg.get_value_names().unwrap_or_default();
     let value = names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ");
     let takes = arg.get_action().takes_values();
@@ -353,7 +367,7 @@ fn push_paragraphs(text: &mut String, paragraphs: &str) {
 }
 
 /// A usage line with its values as flags show them: `<HOST>` is `HOST`. What is no pair around a name stays: 'p99<20ms'.
-fn plain_values(usage: &str) -> String {
+pub(super) fn plain_values(usage: &str) -> String {
     let mut text = String::new();
     let mut rest = usage;
     while let Some((before, after)) = rest.split_once('<') {

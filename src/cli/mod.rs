@@ -9,6 +9,7 @@ mod argv;
 mod bench;
 mod capacity;
 mod check;
+mod closed_stdout;
 mod compare;
 mod completion;
 mod connection;
@@ -28,6 +29,7 @@ mod init;
 mod live;
 mod load_display;
 mod login_path;
+mod man_page;
 #[cfg(not(feature = "live-view"))]
 mod no_live_view;
 mod option_file;
@@ -36,6 +38,7 @@ mod present;
 mod progress;
 mod prompt;
 mod readiness;
+mod repeated;
 mod replay;
 mod report;
 mod restore;
@@ -110,10 +113,13 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let result = signals::watch_signals(&context.stop).map_err(Into::into).and_then(|()| {
         wrong.map_or(Ok(()), Err)?;
         let program = bench::add_declared_options(root_command(), &words.args);
-        let program = context.defaults.apply_to(program);
+        let mut program = context.defaults.apply_to(program);
         let matches = program
-            .try_get_matches_from(&words.args)
+            .try_get_matches_from_mut(&words.args)
             .map_err(|error| exit::explain_usage(error, &words.args))?;
+        for note in repeated::repeated_flags(&program, &words.args) {
+            context.print_message(&format!("note: {note}"));
+        }
         run_command(&matches, &context)
     });
     let told = result.as_ref().err().and_then(|error| error.downcast_ref::<RestoreError>());
@@ -157,7 +163,7 @@ fn built_program() -> Command {
 /// Gives a command and those below it what all have: our flag for help, and examples.
 fn with_help(command: Command) -> Command {
     let has_one = command.get_arguments().any(|arg| arg.get_id() == "help");
-    // As in every mysql client, of a flag given twice the last one stands.
+    // As in every mysql client, of a flag given twice the last one stands; `repeated` tells it.
     let command = command
         .disable_help_flag(true)
         .disable_help_subcommand(true)

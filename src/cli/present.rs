@@ -1,5 +1,8 @@
 //! A run folder shown: loaded, analysed, written in the format asked for.
 
+use std::path::Path;
+
+use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::arguments::{OUTPUT_HEADING, switch_flag, text_arg, value_flag};
@@ -15,6 +18,7 @@ use crate::archive::RunState;
 use crate::experiment::FinishedRun;
 use crate::plan::{CONSENT, Mistake};
 use crate::report::{self, FORMATS, PAGE, ReportDetail, ReportFormat, ReportStyle};
+use crate::server;
 use crate::workload::JobProgress;
 
 /// Adds the flags that say how a run is shown and judged.
@@ -28,6 +32,7 @@ pub(super) fn add_present_flags(command: Command) -> Command {
                 .help("text, json, csv, csv-summary, markdown, html, ..."),
             verbose_flag(),
             switch_flag("strict").help("Exit code 4 if the result is void"),
+            open_flag(),
             value_flag("save-baseline", "NAME").help("Keep this run under a name, for --base NAME"),
             value_flag("allow", "ID")
                 .action(ArgAction::Append)
@@ -40,6 +45,21 @@ pub(super) fn add_present_flags(command: Command) -> Command {
 /// The flag for all that there is to say.
 pub(super) fn verbose_flag() -> Arg {
     switch_flag("verbose").short('v').help("Show all tables, and what to do about caveats")
+}
+
+/// The flag for a look at the page.
+pub(super) fn open_flag() -> Arg {
+    switch_flag("open").help("Open the page in a browser")
+}
+
+/// Opens a page; where that can't be done, says where it is. Never a reason to fail.
+pub(super) fn show_page(page: &Path, context: &CliContext) {
+    // A browser that runs already has another working directory.
+    let full = page.canonicalize().unwrap_or_else(|_| page.to_owned());
+    context.print_message(&match server::open_page(&full) {
+        Ok(()) => format!("opened {}", page.display()),
+        Err(why) => format!("note: --open: {why}; the page is {}", page.display()),
+    });
 }
 
 /// What of a run the terminal shows.
@@ -109,8 +129,8 @@ fn print_run(
     let is_silent = args.get_flag("quiet") || !context.terminal.overwrite;
     let mut line = ProgressLine::new(context.terminal, is_silent, false);
     let label = match finished.state {
-        RunState::Interrupted => "stopping: analysing what was measured",
-        _ => "analysing what was measured",
+        RunState::Interrupted => "stopping: analyzing what was measured",
+        _ => "analyzing what was measured",
     };
     line.show(&JobProgress { label: label.to_owned(), ..JobProgress::default() });
     let mut findings = check::read_findings(dir, args)?;
@@ -127,9 +147,13 @@ fn print_run(
     }
     let text = report_format(args).render(&findings, look);
     line.finish();
-    context.print_output(&String::from_utf8_lossy(&text))?;
-    if let Err(e) = page {
-        context.print_message(&format!("note: no page: {e:#}"));
+    context
+        .print_output(&String::from_utf8_lossy(&text))
+        .with_context(|| format!("the run is in {}", dir.display()))?;
+    match page {
+        Ok(page) if args.get_flag("open") => show_page(&page, context),
+        Ok(_) => {}
+        Err(e) => context.print_message(&format!("note: no page: {e:#}")),
     }
     for path in check::write_files(&findings, args)? {
         context.print_message(&format!("wrote  {path}"));

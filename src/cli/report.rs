@@ -52,14 +52,14 @@ pub(super) fn command() -> Command {
             value_flag("runs-dir", "DIR").default_value(RUNS_DIR).help("Folder with run folders"),
         ])
         .after_help(format!(
-            "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --format html\n  \
+            "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --open\n  \
              sweat report RUN1 RUN2 --format html -o both.html\n  \
              sweat report runs/2026-11-21T07-40-15Z_demo --format json -o demo.json\n  \
              sweat report latest --csv-summary --no-header >> all.csv\n  \
              sweat report latest --check 'p99 < 20ms' --junit checks.xml",
             about.collect::<String>()
         ))
-        .arg(present::verbose_flag())
+        .args([present::verbose_flag(), present::open_flag()])
         .arg(switch_flag("strict").help("Exit code 4 if the result is void"));
     check::add_check_flags(command)
 }
@@ -107,6 +107,12 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     for path in check::write_files(&findings, args)? {
         context.print_message(&format!("wrote {path}"));
     }
+    if args.get_flag("open") {
+        match file.filter(|_| name == HTML) {
+            Some(path) => present::show_page(Path::new(path), context),
+            None => present::show_page(&write_page(&findings, &dir)?, context),
+        }
+    }
     // Whoever looks at an old run again did not ask whether it failed, unless in words.
     match args.get_flag("strict") {
         true => Ok(present::findings_outcome(&findings, true)),
@@ -143,6 +149,9 @@ fn report_runs(
         Some(path) => {
             replace_file(Path::new(path), &page)?;
             context.print_message(&format!("wrote {path}"));
+            if args.get_flag("open") && format == HTML {
+                present::show_page(Path::new(path), context);
+            }
         }
         None => context.print_output(&String::from_utf8_lossy(&page))?,
     }

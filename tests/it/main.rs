@@ -31,6 +31,7 @@ mod scripts;
 mod secrets;
 mod ship;
 mod stalls;
+mod surroundings;
 mod target;
 mod target_login;
 mod waits;

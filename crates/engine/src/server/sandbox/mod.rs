@@ -19,6 +19,7 @@ pub use home::HomeFolders;
 pub(super) use home::{make_private_folder, random_hex};
 pub use named::{client_arguments, destroy_named, exec_client, stop_named};
 pub use process::ProcessId;
+pub(super) use process::build_command;
 pub use program::ServerProgram;
 pub use registry::{SandboxMeta, list_sandboxes, remove_orphans};
 pub use validate::validate_settings;

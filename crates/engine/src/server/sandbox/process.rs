@@ -118,7 +118,7 @@ fn boot_id() -> String {
 
 /// A program with our environment, but for what is meant for us alone.
 #[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
-pub(super) fn build_command(program: &Path) -> Command {
+pub(in crate::server) fn build_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if is_private_variable(&name.to_string_lossy()) {
