@@ -467,11 +467,14 @@ fn every_plugin_is_in_its_list() {
 
 /// Words that are the name of a plugin or an option, and of something else: where they may stand, and as what.
 const OTHER_MEANINGS: &[(&str, &str)] = &[
+    ("cpu", "a controller of cgroups, a file of the system"),
     ("host", "a flag, a key of a plan, a word of logs"),
     ("innodb", "the storage engine"),
     ("load", "a step, a section of plans"),
+    ("memory", "a controller of cgroups, a mount"),
     ("null", "a word of SQL"),
     ("queries", "statements of any workload, as sysbench counts them"),
+    ("threads", "a flag, an axis of sweeps, a word of servers"),
     ("variables", "a key of reports"),
 ];
 

@@ -124,7 +124,11 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
             .help("Make the data, run the load (the default), or remove the data"),
     );
     let has_server = kind.endpoint_kind() == EndpointKind::MySql;
-    let examples = if has_server {
+    let own = kind.example_args();
+    let examples = if !own.is_empty() {
+        let lines: Vec<_> = own.iter().map(|args| format!("  sweat bench {name} {args}")).collect();
+        format!("Examples:\n{}", lines.join("\n"))
+    } else if has_server {
         format!(
             "Examples:\n  \
              sweat bench {name} --sandbox --threads=4 --time=10\n  \

@@ -33,7 +33,6 @@ const K6: &str = "k6";
 const HTTP: &str = "wrk, oha";
 const HYPERFINE: &str = "hyperfine";
 const PERCONA: &str = "pt-tools";
-const LOADS: &str = "sweat measures databases; `sweat doctor` looks at CPU, disk and memory";
 
 /// All of them, by tool.
 const FOREIGN_WORDS: &[ForeignWord] = &[
@@ -96,11 +95,6 @@ const FOREIGN_WORDS: &[ForeignWord] = &[
     row(SYSBENCH, "--rand-init", Instead("leave it out: data are always random")),
     row(SYSBENCH, "--config-file", Is("--plan, with a plan file")),
     row(SYSBENCH, "--pgsql-host", Instead("sweat knows MySQL and MariaDB only")),
-    row(SYSBENCH, "cpu", Instead(LOADS)),
-    row(SYSBENCH, "fileio", Instead(LOADS)),
-    row(SYSBENCH, "memory", Instead(LOADS)),
-    row(SYSBENCH, "threads", Instead(LOADS)),
-    row(SYSBENCH, "mutex", Instead(LOADS)),
     row(SYSBENCH, "oltp", Instead("its name is oltp_read_write: `sweat bench oltp_read_write`")),
     row("sysbench-tpcc", "tpcc", Instead("there is no TPC-C; the nearest is oltp_read_write")),
     row(MYSQLSLAP, "--concurrency", Is("--threads")),
@@ -306,7 +300,6 @@ These are all the words that it knows. (This page is made from the program's own
         for (line, answer) in [
             ("sweat bench queries --concurrency=4", "--concurrency is --threads"),
             ("sweat bench oltp_read_write -c 4", "-c is --threads"),
-            ("sweat bench cpu", "`sweat doctor`"),
             ("sweat oltp_read_write --threads=4 run", "say `sweat bench oltp_read_write`"),
             ("sweat bench oltp_read_only.lua", "say `sweat bench oltp_read_only`"),
             ("sweat /usr/share/sysbench/oltp_insert.lua run", "say `sweat bench oltp_insert`"),

@@ -20,6 +20,7 @@ use crate::analysis;
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason, private};
 use crate::client::Target;
+use crate::driver;
 use crate::plan::{Mistakes, Plan, WarmPlan};
 use crate::probe::noise::NoiseChecks;
 use crate::server::journal::Journal;
@@ -98,6 +99,7 @@ pub fn run_schedule(
     waits::check_pattern(plan, &environment, stop)?;
     let record = facts::server_record(&environment, stop)?;
     let workload = trial::build_workload(&plan.workload, environment.target().into())?;
+    driver::check_engine(&plan.load, &*workload)?;
     if !plan.prepare {
         workload.check_ready(stop)?;
     }

@@ -85,6 +85,9 @@ pub(super) fn add_workload_flags(mut command: Command, specs: &[OptionSpec]) -> 
             .value_name(value_name(&spec.kind))
             .action(ArgAction::Append)
             .help_heading("Workload");
+        if let Some(alias) = spec.alias {
+            arg = arg.alias(alias);
+        }
         if spec.kind == OptionKind::Switch {
             arg = arg.num_args(0..=1).require_equals(true).default_missing_value("on");
         }

@@ -110,6 +110,11 @@ pub fn format_bytes(value: f64) -> String {
     format!("{} TiB", format_number(scaled))
 }
 
+/// What a workload counts under this name; names of counters of bytes begin so.
+pub fn format_counter(name: &str, value: f64) -> String {
+    if name.starts_with("bytes") { format_bytes(value) } else { format_number(value) }
+}
+
 /// A ratio as people say it: `7.1x`.
 pub fn format_ratio(ratio: f64) -> String {
     if !ratio.is_finite() {

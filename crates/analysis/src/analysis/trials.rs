@@ -81,14 +81,15 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
 /// Statements of SQL by what they do; together they are the queries.
 const QUERIES: [&str; 3] = ["reads", "writes", "other"];
 
-/// What the workload counted; bytes are costs.
+/// What goes over a connection is a cost, and shown there.
+const TRAFFIC: [&str; 2] = ["bytes_received", "bytes_sent"];
+
+/// What the workload counted.
 fn work_counts(trial: &Trial, seconds: f64) -> Vec<WorkCount> {
     let of_sql = QUERIES.map(|name| (name, trial.tally.count(name)));
     let queries = of_sql.iter().map(|(_, count)| count).sum();
-    let rest = trial
-        .tally
-        .counts()
-        .filter(|(name, _)| !name.starts_with("bytes_") && !QUERIES.contains(name));
+    let rest =
+        trial.tally.counts().filter(|(name, _)| !TRAFFIC.contains(name) && !QUERIES.contains(name));
     let all = std::iter::once(("queries", queries)).chain(of_sql).chain(rest);
     all.filter(|(_, count)| *count > 0 && seconds > 0.0)
         .map(|(name, count)| WorkCount {

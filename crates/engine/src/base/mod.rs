@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod distribution;
 pub mod kernel;
+pub mod mapping;
 pub mod private;
 pub mod random;
 pub mod reactor;

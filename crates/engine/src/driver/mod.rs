@@ -48,9 +48,10 @@ enum Engine {
 }
 
 impl Engine {
-    fn from_plan(plan: &LoadPlan) -> Engine {
+    fn from_plan(plan: &LoadPlan, workload: &dyn Workload) -> Engine {
         match plan.engine {
             EnginePlan::Threads => Engine::Threads,
+            EnginePlan::Auto if workload.needs_own_threads() => Engine::Threads,
             EnginePlan::Reactor => Engine::Reactor,
             EnginePlan::Auto if plan.workers <= 4 * kernel::core_count() => Engine::Threads,
             EnginePlan::Auto if cfg!(not(target_os = "linux")) => Engine::Threads,
@@ -92,6 +93,24 @@ pub struct LoadListener<'a> {
     pub interval: &'a mut dyn FnMut(&Interval),
 }
 
+/// Whether the engine that the plan asks for can run the workload.
+///
+/// # Errors
+/// Says why it can't.
+pub fn check_engine(load: &LoadPlan, workload: &dyn Workload) -> Result<(), Mistake> {
+    if Engine::from_plan(load, workload) == Engine::Threads {
+        return Ok(());
+    }
+    let mistake = |why: &str, hint: &str| Err(Mistake::new("load.engine", why).hint(hint));
+    if cfg!(not(target_os = "linux")) {
+        return mistake("the reactor needs Linux", "the engine `threads` runs everywhere");
+    }
+    if workload.needs_own_threads() {
+        return mistake("this workload runs on threads only", "leave out the engine");
+    }
+    Ok(())
+}
+
 /// Runs a load to its end and gives its recording. `on_interval` sees every interval, in order, from this thread.
 ///
 /// # Errors
@@ -120,21 +139,15 @@ pub fn run_load_with(
     stop: &Stop,
     listener: LoadListener<'_>,
 ) -> anyhow::Result<Recording> {
-    let mistake = |place: &str, why: &str, hint: Option<&str>| {
-        Mistake::new(place, why).maybe_hint(hint.map(str::to_owned))
-    };
     if load.workers == 0 {
-        return Err(mistake("load.workers", "a load needs at least one worker", None).into());
+        return Err(Mistake::new("load.workers", "a load needs at least one worker").into());
     }
     if load.interval.is_zero() {
-        return Err(mistake("load.interval", "an interval needs a length", None).into());
+        return Err(Mistake::new("load.interval", "an interval needs a length").into());
     }
     let arrival = ArrivalMode::new(&load.arrival, seed)?;
-    let engine = Engine::from_plan(load);
-    if engine == Engine::Reactor && cfg!(not(target_os = "linux")) {
-        let hint = Some("the engine `threads` runs everywhere");
-        return Err(mistake("load.engine", "the reactor needs Linux", hint).into());
-    }
+    let engine = Engine::from_plan(load, workload);
+    check_engine(load, workload)?;
     let shared = SharedLoad::new(load);
     let (recorder, writers) = Recorder::with_steps(
         workload.class_names(),

@@ -568,12 +568,23 @@ fn a_listener_that_panics_leaves_nobody_hanging() {
 }
 
 #[test]
+fn a_workload_that_computes_has_threads_however_many_workers() {
+    let kind = crate::workload::find_kind("cpu").unwrap();
+    let options = crate::workload::check_options(kind, &[]).unwrap();
+    let workload = kind.build_workload(&options, crate::workload::Endpoint::None).unwrap();
+    let many = LoadPlan { workers: 1_000, ..LoadPlan::default() };
+    assert_eq!(Engine::from_plan(&many, &*workload), Engine::Threads);
+    let reactor = LoadPlan { engine: EnginePlan::Reactor, ..many };
+    assert!(check_engine(&reactor, &*workload).is_err());
+}
+
+#[test]
 fn auto_picks_by_the_number_of_workers() {
     let few = LoadPlan { workers: 4 * kernel::core_count(), ..LoadPlan::default() };
-    assert_eq!(Engine::from_plan(&few), Engine::Threads);
+    assert_eq!(Engine::from_plan(&few, &NullWorkload), Engine::Threads);
     let many = LoadPlan { workers: 4 * kernel::core_count() + 1, ..LoadPlan::default() };
     let expected = if cfg!(target_os = "linux") { Engine::Reactor } else { Engine::Threads };
-    assert_eq!(Engine::from_plan(&many), expected);
+    assert_eq!(Engine::from_plan(&many, &NullWorkload), expected);
 }
 
 #[test]

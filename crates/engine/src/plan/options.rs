@@ -86,13 +86,25 @@ pub struct OptionSpec {
     pub default: String,
     /// One line for the help.
     pub help: String,
+    /// Its name in sysbench where that is another one; accepted wherever the option is, and listed nowhere.
+    pub alias: Option<&'static str>,
 }
 
 impl OptionSpec {
     /// An option; an empty default is none.
     pub fn new(name: &str, kind: OptionKind, default: &str, help: &str) -> OptionSpec {
         let [name, default, help] = [name, default, help].map(str::to_owned);
-        OptionSpec { name, kind, default, help }
+        OptionSpec { name, kind, default, help, alias: None }
+    }
+
+    /// The same option, also known by this name.
+    #[must_use]
+    pub fn with_alias(self, alias: &'static str) -> OptionSpec {
+        OptionSpec { alias: Some(alias), ..self }
+    }
+
+    fn has_name(&self, name: &str) -> bool {
+        same_name(&self.name, name) || self.alias.is_some_and(|alias| same_name(alias, name))
     }
 }
 
@@ -117,7 +129,7 @@ impl Options {
             .collect();
         let mut mistakes = Vec::new();
         for (name, value) in given {
-            match specs.iter().find(|s| same_name(&s.name, name)) {
+            match specs.iter().find(|s| s.has_name(name)) {
                 Some(spec) => match spec.kind.reject_reason(value) {
                     None => {
                         values.insert(spec.name.clone(), value.clone());
@@ -197,6 +209,7 @@ mod tests {
             spec("pause", OptionKind::Time, "0s"),
             spec("file", OptionKind::Text, ""),
             spec("order", OptionKind::one_of(&["given", "random"]), "given"),
+            spec("depth", OptionKind::Count, "128").with_alias("file-async-backlog"),
         ]
     }
 
@@ -224,6 +237,12 @@ mod tests {
         assert_eq!(options.count("table-size"), 1_000_000);
         assert!(options.switch("skip_trx"));
         assert_eq!(options.text("order"), Some("random"));
+    }
+
+    #[test]
+    fn the_name_in_sysbench_is_accepted_too() {
+        let options = check(&[("depth", "1"), ("file_async-backlog", "7")]).unwrap();
+        assert_eq!((options.count("depth"), options.text("file-async-backlog")), (7, None));
     }
 
     #[test]

@@ -2,17 +2,22 @@
 //! Never knows: threads, arrival, clocks, reports.
 //! To add one: a folder here with a `WorkloadKind`, and its line in `KINDS`. `null/` is the example to copy.
 
+pub mod cpu;
 mod endpoint;
 mod fill;
+mod local;
 pub mod lookup;
 #[cfg(feature = "lua")]
 pub mod lua;
+pub mod memory;
+pub mod mutex;
 pub mod null;
 pub mod oltp;
 pub mod queries;
 mod recorded;
 pub mod replay;
 pub mod sql;
+pub mod threads;
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -47,6 +52,10 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     #[cfg(feature = "lua")]
     &lua::LuaKind,
     &lookup::LookupKind,
+    &cpu::CpuKind,
+    &memory::MemoryKind,
+    &threads::ThreadsKind,
+    &mutex::MutexKind,
     &replay::ReplayKind,
 ];
 
@@ -146,6 +155,10 @@ pub trait WorkloadKind: Sync {
     fn endpoint_kind(&self) -> EndpointKind {
         EndpointKind::MySql
     }
+    /// What may follow its name, for the examples of its help; none for the usual ones.
+    fn example_args(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Whether its workers come to an end of their own, as a list of statements does.
     fn ends_by_itself(&self) -> bool {
         false
@@ -172,6 +185,10 @@ pub trait Workload: Send + Sync {
     /// What its events count; [`sql::COUNTERS`] unless it says otherwise. At most as many as a `Tally` has room for.
     fn counters(&self) -> &'static [CounterSpec] {
         sql::COUNTERS
+    }
+    /// Whether its events compute or block instead of waiting for a server, so that each worker needs a thread of its own.
+    fn needs_own_threads(&self) -> bool {
+        false
     }
     /// Names of the steps inside events that its workers time; `StepId` indexes them.
     fn step_names(&self) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! Tables of the page.
 
 use crate::analysis::number_format::{
-    UNKNOWN, format_count, format_number, format_percent, format_ratio, number_or_dash,
+    UNKNOWN, format_count, format_counter, format_number, format_percent, format_ratio,
+    number_or_dash,
 };
 use crate::analysis::{FindingResults, RunFindings, TrialFinding};
 
@@ -176,7 +177,8 @@ pub(super) fn counts_table(findings: &FindingResults) -> String {
         row.push(number_or_dash(median_of(trials, |t| t.events_per_s.value)));
         row.extend(names.iter().map(|name| {
             let of = |t: &TrialFinding| Some(t.counts.iter().find(|c| c.name == *name)?.per_s);
-            number_or_dash(median_of(trials, of))
+            let median = median_of(trials, of);
+            median.map_or_else(|| number_or_dash(None), |value| format_counter(name, value))
         }));
         row
     };

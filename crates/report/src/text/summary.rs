@@ -9,7 +9,7 @@ use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
 use super::{compare, loads, replay, scaling, state, variants_table, waits};
 use crate::analysis::number_format::{
-    format_bytes, format_number, format_plural, format_time, number_or_dash,
+    format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,
 };
 use crate::analysis::{
     CaveatLevel, CheckOutcome, ComparedSide, ComparisonFindings, FindingResults, Findings,
@@ -215,14 +215,12 @@ fn write_load(
     trial: &TrialFinding,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut rates = TextTable::new(
-        &["per second", "events"]
-            .into_iter()
-            .chain(trial.counts.iter().map(|count| count.name.as_str()))
-            .collect::<Vec<_>>(),
-    );
+    let names: Vec<_> = trial.counts.iter().map(|count| count.name.replace('_', " ")).collect();
+    let names = names.iter().map(String::as_str);
+    let mut rates =
+        TextTable::new(&["per second", "events"].into_iter().chain(names).collect::<Vec<_>>());
     let events = number_or_dash(trial.events_per_s.value);
-    let counts = trial.counts.iter().map(|count| format_number(count.per_s));
+    let counts = trial.counts.iter().map(|count| format_counter(&count.name, count.per_s));
     rates.add_row(["".to_owned(), events].into_iter().chain(counts).collect());
     rates.write(WIDTH, out)?;
     let r = &trial.response;
