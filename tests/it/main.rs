@@ -32,6 +32,8 @@ mod secrets;
 mod ship;
 mod stalls;
 mod surroundings;
+
+mod system_tests;
 mod target;
 mod target_login;
 mod waits;

@@ -4,6 +4,7 @@
 
 pub mod cpu;
 mod endpoint;
+pub mod fileio;
 mod fill;
 mod local;
 pub mod lookup;
@@ -56,6 +57,7 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     &memory::MemoryKind,
     &threads::ThreadsKind,
     &mutex::MutexKind,
+    &fileio::FileIoKind,
     &replay::ReplayKind,
 ];
 
