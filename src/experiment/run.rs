@@ -106,6 +106,9 @@ pub fn run_schedule(
     let origin = origin.into();
     let care = noise::choose_noise_checks(plan, &origin.command);
     let run = RunContext::start_run(plan, origin, stop, listener)?;
+    if let Some(note) = workload.load_note() {
+        run.add_note(&note);
+    }
     if let Some(server) = &record {
         run.notify_listener(|listener| listener.server_known(server));
     }

@@ -1,4 +1,6 @@
 //! The engine `threads`: each worker has a thread and blocks on it. The best latency and throughput for few sessions.
+//!
+//! Under a closed arrival the threads run under the policy SCHED_BATCH, for the reason that the reactor's do.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -118,6 +120,9 @@ fn run_worker(
 ) {
     let EngineContext { load, clock, precise, .. } = setting;
     kernel::sharpen_timers();
+    if arrival.open_schedule().is_none() {
+        kernel::gather_wakeups();
+    }
     let waiter = BlockingWaiter { clock, load, precise };
     let pacer = Pacer::new(load, writer, waiter, arrival, worker);
     match setting.workload.new_worker(setting.worker_context(worker, false)) {

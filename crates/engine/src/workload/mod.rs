@@ -192,6 +192,10 @@ pub trait Workload: Send + Sync {
     fn needs_own_threads(&self) -> bool {
         false
     }
+    /// What a reader of the run should know of how its loads are run.
+    fn load_note(&self) -> Option<String> {
+        None
+    }
     /// Names of the steps inside events that its workers time; `StepId` indexes them.
     fn step_names(&self) -> Vec<String> {
         Vec::new()

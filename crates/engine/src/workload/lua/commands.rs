@@ -21,6 +21,8 @@ pub struct ScriptInfo {
     pub commands: Vec<(String, bool)>,
     /// Functions of those that sysbench knows: `event`, `prepare`, `help` and so on.
     pub functions: Vec<&'static str>,
+    /// Calls in its text that hold a whole thread while they wait, as `os.execute`.
+    pub blocking_calls: Vec<String>,
 }
 
 /// The functions that a script may define.
@@ -52,6 +54,7 @@ pub fn read_script(setup: &ScriptSetup) -> Result<ScriptInfo, ScriptError> {
                 name => state.has_function(name),
             })
             .collect(),
+        blocking_calls: state.blocking_calls(),
     })
 }
 

@@ -21,7 +21,7 @@ mod worker;
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{BoxedWorker, DataJob, WorkerContext, Workload, sql};
 use crate::base::{Stop, reactor};
@@ -56,6 +56,8 @@ pub struct LuaWorkload {
     setup: ScriptSetup,
     shared: SharedScript,
     load: Mutex<LoadLife>,
+    /// What holds a whole thread, once it was looked for.
+    blocking_calls: OnceLock<Vec<String>>,
 }
 
 /// The life of one load: the state that `init` and `done` run in.
@@ -81,11 +83,26 @@ unsafe impl Send for GlobalState {}
 impl LuaWorkload {
     /// Looks at nothing yet: mistakes in the script show when it is read.
     pub fn new(setup: ScriptSetup) -> LuaWorkload {
-        LuaWorkload { setup, shared: SharedScript::default(), load: Mutex::default() }
+        LuaWorkload {
+            setup,
+            shared: SharedScript::default(),
+            load: Mutex::default(),
+            blocking_calls: OnceLock::new(),
+        }
     }
 
     fn lock_load(&self) -> std::sync::MutexGuard<'_, LoadLife> {
         self.load.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls that hold a whole thread; none of a script that can't be read, which is told when its load begins.
+    fn blocking_calls(&self) -> &[String] {
+        self.blocking_calls.get_or_init(|| {
+            let mut setup = self.setup.clone();
+            // It is only read: what it prints at its top level is printed when it runs.
+            setup.printer = Some(std::sync::Arc::new(|_| {}));
+            read_script(&setup).map(|info| info.blocking_calls).unwrap_or_default()
+        })
     }
 
     /// The first worker of a load runs `init` while the others wait.
@@ -181,6 +198,14 @@ impl Workload for LuaWorkload {
                 Err(anyhow::anyhow!("{}", error.full_text()))
             }
         }
+    }
+    fn needs_own_threads(&self) -> bool {
+        !self.blocking_calls().is_empty()
+    }
+    fn load_note(&self) -> Option<String> {
+        let calls = self.blocking_calls();
+        let why = || format!("each session has a thread: the script calls {}", calls.join(", "));
+        (!calls.is_empty()).then(why)
     }
     fn interrupt_events(&self) {
         self.shared.running.interrupt_all();

@@ -313,6 +313,11 @@ impl LuaState {
         self.globals.get::<Value>(name).is_ok_and(|value| value.is_function())
     }
 
+    /// Calls in the script's texts that hold a whole thread while they wait.
+    pub(super) fn blocking_calls(&self) -> Vec<String> {
+        self.host.table.get("blocking").unwrap_or_default()
+    }
+
     /// Whether the script brings its own loop over events.
     pub(super) fn replaces_thread_run(&self) -> bool {
         let own: mlua::Result<Value> = self.globals.get("thread_run");

@@ -198,6 +198,17 @@ fn mistakes_in_a_script_name_its_line() {
 }
 
 #[test]
+fn calls_that_hold_a_thread_are_found() {
+    let (plain, _) = setup("function event() end", &[]);
+    assert!(!LuaWorkload::new(plain).needs_own_threads());
+    let (waiting, _) = setup("function event() os.execute('true') end", &[]);
+    let workload = LuaWorkload::new(waiting);
+    assert!(workload.needs_own_threads());
+    let note = workload.load_note().unwrap();
+    assert_eq!(note, "each session has a thread: the script calls os.execute");
+}
+
+#[test]
 fn counters_and_c_functions_are_there() {
     let text = run_prepare(
         "ffi.cdef('void sb_counter_inc(int, sb_counter_type); int usleep(unsigned int);')

@@ -102,12 +102,28 @@ function coroutine.wrap(f)
   end
 end
 
+-- Calls of Lua that hold a whole thread while they wait.
+local blocking_calls = { "os.execute", "io.popen", "io.read", "io.stdin", "socket.sleep" }
+H.blocking = {}
+
+local function note_blocking_calls(text)
+  for _, call in ipairs(blocking_calls) do
+    if text:find(call, 1, true) then
+      H.blocking[#H.blocking + 1] = call
+    end
+  end
+end
+
 -- Texts are compiled once: a session gets functions of its own from them, with globals of its own.
 local factories = {}
 local function instance(text, name, env)
   local key = name .. "\0" .. text
   local factory = factories[key]
   if not factory then
+    -- The prelude's own texts have names in brackets.
+    if not name:find("^=%[") then
+      note_blocking_calls(text)
+    end
     factory = loadstring("return function(...) " .. text .. "\nend", name)
     if not factory then
       -- What is wrong is said as it would be of the text alone.
