@@ -1,15 +1,27 @@
 #!/usr/bin/env python3
-"""Prepared point selects against sysbench: events/s, user CPU per event, resident memory."""
+"""Prepared point selects against sysbench: events/s, user CPU per event, resident memory.
+
+--kind=native runs our own oltp_point_select, --kind=lua the script that sysbench brings, in both programs from disk.
+--engine compares threads and reactor; auto must be as fast as the faster one."""
 
 import side_by_side as s
 
-BARS = {1: (1.05, 0.40), 8: (1.05, 0.40), 64: (1.10, None), 1000: (1.5, None), 4000: (1.4, None)}
+# Events per second, by kind and transport.
+RATE_BARS = {
+    ("native", "tcp"): {1: 1.05, 8: 1.2, 64: 1.15, 1000: 1.8, 4000: 1.6},
+    ("native", "unix"): {1: 1.0, 4: 1.05, 8: 1.05, 64: 1.1, 1000: 1.6},
+    ("lua", "tcp"): {1: 1.0, 8: 1.0, 64: 1.05, 1000: 1.4},
+}
+# User CPU of the whole process per event, in runs of 6 s at 1 and 8 sessions.
+CPU_BARS = {"native": 0.6, "lua": 0.8}
+MEMORY_BARS = {"native": 1 / 50, "lua": 1 / 3}
 
 
 def main():
     args = s.arguments(__doc__, pairs=5, seconds=(10, "length of one run"),
                        sessions=("1,8,64,1000,4000", "numbers of sessions"),
-                       transport=("tcp", "tcp or unix"), rows=(100000, "rows of the table"))
+                       transport=("tcp", "tcp or unix"), kind=("native", "native or lua"),
+                       engine=("auto", "auto, threads or reactor"), rows=(100000, "rows of the table"))
     s.need("sysbench", "mariadb")
     s.build()
     s.raise_open_files()
@@ -18,11 +30,12 @@ def main():
                   tcp=tcp) as server:
         table = ["--tables=1", f"--table-size={args.rows}"]
         s.Timed([s.SWEAT, "bench", "oltp_point_select", "prepare", *server.sweat_login(tcp), *table])
+        workload = ["oltp_point_select"] if args.kind == "native" else ["lua", "oltp_point_select"]
         for sessions in map(int, args.sessions.split(",")):
             load = [*table, f"--threads={sessions}", f"--time={args.seconds}"]
 
             def ours():
-                run = s.Timed([s.SWEAT, "bench", "oltp_point_select", "run", *server.sweat_login(tcp), *load,
+                run = s.Timed([s.SWEAT, "bench", *workload, "run", *server.sweat_login(tcp), *load, f"--engine={args.engine}",
                                "--format", "json", "--plain", "--quiet", "--runs-dir", s.RUNS])
                 result = s.sweat_result(run)
                 return result["events"], result["events"] / result["seconds"], run
@@ -34,13 +47,14 @@ def main():
                 return events, events / seconds, run
 
             a, b = s.alternate(args.pairs, ours, theirs)
-            rate_bar, cpu_bar = BARS.get(sessions, (1.0, None))
-            label = f"{sessions} sessions, {args.transport}"
+            rate_bar = RATE_BARS.get((args.kind, args.transport), {}).get(sessions)
+            cpu_bar = CPU_BARS[args.kind] if sessions <= 8 else None
+            label = f"{args.kind}, {sessions} sessions, {args.transport}, {args.engine}"
             s.ratio_line(f"events/s, {label}", [x[1] for x in a], [x[1] for x in b], rate_bar)
             user = [[x[2].user / x[0] * 1e6 for x in side] for side in (a, b)]
             s.ratio_line(f"user CPU us per event, {label}", *user, cpu_bar, at_least=False)
             resident = [[x[2].resident_mib for x in side] for side in (a, b)]
-            s.ratio_line(f"resident MiB, {label}", *resident, 1 / 30 if sessions >= 4000 else None, at_least=False)
+            s.ratio_line(f"resident MiB, {label}", *resident, MEMORY_BARS[args.kind] if sessions >= 4000 else None, at_least=False)
 
 
 if __name__ == "__main__":
