@@ -56,10 +56,7 @@ fn load_headline(trial: &TrialFinding) -> String {
         let sign = if value.is_some_and(|v| trial.is_lower_bound(v)) { "> " } else { "" };
         value.map(|v| format!(", {label} {sign}{}", format_time(v))).unwrap_or_default()
     };
-    let errors = match trial.failed {
-        0 => String::new(),
-        failed => format!(", {}", format_plural(failed, "event failed", "events failed")),
-    };
+    let errors = error_words(trial).map(|words| format!(", {words}")).unwrap_or_default();
     format!(
         "{} events/s{}{}{errors}.",
         number_or_dash(trial.events_per_s.value),
@@ -85,6 +82,17 @@ fn stalls_sentence(trial: &TrialFinding, named: bool) -> Option<AnswerSentence> 
 }
 
 /// What a load is called among several.
+/// Events that failed, and attempts that did not make their event fail; nothing if there are none.
+fn error_words(trial: &TrialFinding) -> Option<String> {
+    let failed = trial.failed.saturating_sub(trial.restarts);
+    let failed = (failed > 0).then(|| format_plural(failed, "event failed", "events failed"));
+    let again = "attempts failed and their events ran again";
+    let once = "attempt failed and its event ran again";
+    let again = (trial.restarts > 0).then(|| format_plural(trial.restarts, once, again));
+    let words: Vec<String> = failed.into_iter().chain(again).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
 fn load_prefix(trial: &TrialFinding, named: bool) -> String {
     if named { format!("{}: ", trial.title) } else { String::new() }
 }
@@ -124,10 +132,7 @@ fn load_sentence(trial: &TrialFinding, named: bool) -> AnswerSentence {
     );
     let is_plain = trial.closed_think_s == Some(0.0);
     let arrival = if is_plain { "closed loop" } else { &trial.arrival };
-    let errors = match trial.failed {
-        0 => "no errors".to_owned(),
-        failed => format_plural(failed, "event failed", "events failed"),
-    };
+    let errors = error_words(trial).unwrap_or_else(|| "no errors".to_owned());
     answer_texts::LOAD.to_sentence(&[
         ("load", &name),
         ("rate", &rate),

@@ -69,6 +69,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         errors: trial.errors.clone(),
         reconnects: trial.reconnects,
         clipped: trial.clipped,
+        restarts: trial.restarts,
         abandoned: trial.abandoned,
         disk_reads: step.and_then(|s| counters::first_counter_rise(s, DISK_READS)),
         disk_bytes: step.and_then(|s| counters::first_counter_rise(s, DISK_BYTES)),

@@ -86,6 +86,7 @@ impl Trial {
         self.tally = total.into();
         self.reconnects = total.reconnects;
         self.clipped = recording.clipped;
+        self.restarts = recording.restarts;
         self.abandoned = recording.abandoned;
         self.unopened = recording
             .unopened

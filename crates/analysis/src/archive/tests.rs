@@ -78,6 +78,7 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
             first_text: "Deadlock found, \"try\" again\n".to_owned(),
         }],
         reason: StopReason::Interrupted,
+        restarts: 0,
         clipped: 1,
         abandoned: 2,
         workers: 4,

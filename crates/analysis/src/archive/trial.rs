@@ -72,6 +72,8 @@ struct TrialTotals {
     errors: Vec<ErrorRecord>,
     reconnects: u64,
     clipped_events: u64,
+    #[serde(default)]
+    restarts: u64,
     abandoned_events: u64,
     unopened: Vec<UnopenedRecord>,
     failure: Option<String>,
@@ -152,6 +154,7 @@ impl TrialFile {
             errors: t.errors.clone(),
             reconnects: t.reconnects,
             clipped_events: t.clipped,
+            restarts: t.restarts,
             abandoned_events: t.abandoned,
             unopened: t.unopened.clone(),
             failure: t.failure.clone(),
@@ -318,6 +321,7 @@ fn apply_totals(trial: &mut Trial, totals: TrialTotals, note: &mut impl FnMut(St
     trial.errors = totals.errors;
     trial.reconnects = totals.reconnects;
     trial.clipped = totals.clipped_events;
+    trial.restarts = totals.restarts;
     trial.abandoned = totals.abandoned_events;
     trial.unopened = totals.unopened;
     trial.failure = totals.failure;

@@ -311,6 +311,8 @@ pub struct Trial {
     pub reconnects: u64,
     /// Events longer than the histogram's bound.
     pub clipped: u64,
+    /// Attempts that failed and after which the same event was begun again: among those that failed.
+    pub restarts: u64,
     /// Events still under way when the load was abandoned.
     pub abandoned: u64,
     /// Workers that could not open their session and ran nothing.
@@ -364,6 +366,7 @@ impl Default for Trial {
             errors: Vec::new(),
             reconnects: 0,
             clipped: 0,
+            restarts: 0,
             abandoned: 0,
             unopened: Vec::new(),
             failure: None,

@@ -313,6 +313,7 @@ fn an_event_that_runs_again_counts_once_and_its_error_too() {
         // Attempts 3 and 6 failed.
         let total = &recording.total;
         assert_eq!((total.event_count(), total.error_count(), total.tally.counts[0]), (6, 2, 8));
+        assert_eq!(recording.restarts, 2);
         assert_eq!((recording.errors[0].error.code, recording.errors[0].count), (1213, 2));
         assert!(total.response_times().max() >= 2_000_000, "its clock runs on");
         let [worker] = total.worker_totals[..] else { panic!("{:?}", total.worker_totals) };

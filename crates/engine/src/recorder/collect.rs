@@ -306,6 +306,7 @@ impl Recorder {
             total,
             errors: self.error_counts(),
             reason: ending.reason,
+            restarts: sum_counter(&self.lanes, |l| &l.restarts),
             clipped: sum_counter(&self.lanes, |l| &l.clipped),
             abandoned: sum_counter(&self.lanes, |l| &l.abandoned) + given_up,
             workers: ending.workers,

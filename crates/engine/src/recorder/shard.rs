@@ -52,6 +52,7 @@ pub(super) struct RecorderShard {
     pub(super) began: AtomicU64,
     pub(super) ended: AtomicU64,
     pub(super) reconnects: AtomicU64,
+    pub(super) restarts: AtomicU64,
     pub(super) clipped: AtomicU64,
     pub(super) abandoned: AtomicU64,
     slots: Box<[ErrorSlot]>,
@@ -79,6 +80,7 @@ impl RecorderShard {
             began: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             reconnects: AtomicU64::new(0),
+            restarts: AtomicU64::new(0),
             clipped: AtomicU64::new(0),
             abandoned: AtomicU64::new(0),
             slots: (0..SLOTS).map(|_| ErrorSlot::default()).collect(),
@@ -199,6 +201,7 @@ impl ShardWriter {
     pub fn note_failed_attempt(&self, record: &EventRecord, tally: &Tally) {
         let Some(error) = record.outcome.error else { return };
         self.new_error.set(self.histogram.add_error(record.outcome.class, error));
+        bump_counter(&self.histogram.restarts, 1);
         let class = &self.histogram.classes[usize::from(record.outcome.class.0)];
         class.failed.count_value(record.ended.since(record.intended).0);
         self.histogram.add_tally(tally);

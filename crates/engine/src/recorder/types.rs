@@ -259,6 +259,8 @@ pub struct Recording {
     pub errors: Vec<ErrorCount>,
     /// Why it ended.
     pub reason: StopReason,
+    /// Attempts at events that failed and after which the same event was begun again: among those that failed.
+    pub restarts: u64,
     /// Events clipped at the histogram's upper bound.
     pub clipped: u64,
     /// Events still under way when the load was abandoned.

@@ -91,6 +91,8 @@ pub struct TrialFinding {
     pub reconnects: u64,
     /// Events longer than the histogram's bound.
     pub clipped: u64,
+    /// Attempts that failed and after which the same event ran again; they count in `failed`, too.
+    pub restarts: u64,
     /// Events under way when the load was abandoned.
     pub abandoned: u64,
     /// Pages the server read one by one because they were not in the pool.

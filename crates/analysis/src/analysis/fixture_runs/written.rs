@@ -73,6 +73,7 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
         total,
         errors: Vec::new(),
         reason: StopReason::Done,
+        restarts: 0,
         clipped: 0,
         abandoned: 0,
         workers: trial.workers,
