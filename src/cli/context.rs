@@ -8,6 +8,7 @@ use crate::archive::RunCommand;
 use crate::base::Stop;
 use crate::base::terminal::sanitize_text;
 use crate::experiment::RunOrigin;
+use crate::report::format_paragraph;
 
 use super::argv::TypedPassword;
 use super::closed_stdout;
@@ -80,10 +81,20 @@ impl CliContext {
         self.print_output(&if as_json { format!("{:#}\n", value()) } else { text() })
     }
 
+    /// Writes a note to stderr, in lines of 80 columns.
+    pub(super) fn print_note(&self, text: &str) {
+        self.print_message(note_text(text).trim_end());
+    }
+
     /// Writes a line about the work to stderr; a closed stderr is no reason to stop.
     pub(super) fn print_message(&self, line: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", sanitize_text(line, false));
     }
+}
+
+/// Something to know below a result, in lines of 80 columns.
+pub(super) fn note_text(text: &str) -> String {
+    format_paragraph("note: ", text)
 }
 
 /// What the terminal can do.

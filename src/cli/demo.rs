@@ -15,6 +15,7 @@ use crate::base::units::ByteSize;
 use crate::experiment::{self, PlanStep, RunListener};
 use crate::plan::{Mistake, Mistakes, Plan};
 use crate::recorder::Interval;
+use crate::report::shorten_cell;
 use crate::workload::JobProgress;
 
 use self::plan::DemoOptions;
@@ -136,7 +137,8 @@ impl RunListener for DemoListener<'_> {
     fn step_ended(&mut self, _step: &PlanStep, seconds: f64) {
         self.progress.finish();
         if !self.quiet {
-            self.context.print_message(&format!("{:<58} {seconds:>7.2} s", self.place));
+            self.context
+                .print_message(&format!("{:<58} {seconds:>7.2} s", shorten_cell(&self.place, 58)));
         }
     }
 
@@ -155,7 +157,7 @@ impl RunListener for DemoListener<'_> {
     fn note_added(&mut self, text: &str) {
         if !self.quiet {
             self.progress.finish();
-            self.context.print_message(&format!("note: {text}"));
+            self.context.print_note(text);
         }
     }
 }

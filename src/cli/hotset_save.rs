@@ -9,12 +9,13 @@ use crate::base::Nanos;
 use crate::base::units::{self, show_bytes};
 use crate::client::Target;
 use crate::plan::{Mistake, Mistakes};
+use crate::report::format_paragraph;
 use crate::warm::hotset::{self, HotIndex, SaveLimit, SaveOutcome, SavePlan, save_hot_set};
 use crate::warm::{TableChoice, estimate_seconds, parse_choices, read_pool_status};
 
 use super::arguments::{positional_arg, switch_flag, value_flag, wants_json};
 use super::connection;
-use super::context::CliContext;
+use super::context::{CliContext, note_text};
 use super::exit::CommandOutcome;
 use super::progress::{group_digits, notes_text};
 use super::warm::{ASK_ABOVE_BYTES, add_common_flags, with_warm_context};
@@ -149,9 +150,9 @@ fn saved_text(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
     let ranges: u64 = hot.indexes.iter().map(|i| i.ranges.len() as u64).sum();
     let share =
         if saved.pages_in_pool == 0 { 0.0 } else { pages as f64 / saved.pages_in_pool as f64 };
-    let mut text = format!(
+    let saved_line = format!(
         "saved {} of {} index pages in the pool ({:.0} %) of {} indexes, {} key ranges, \
-         to {name} ({})\n",
+         to {name} ({})",
         group_digits(pages),
         group_digits(saved.pages_in_pool),
         share * 100.0,
@@ -159,6 +160,7 @@ fn saved_text(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
         group_digits(ranges),
         show_bytes(bytes),
     );
+    let mut text = format_paragraph("", &saved_line);
     text += &format!(
         "reading the pool took {:.2} s, the keys {:.2} s and {} pages of the files\n",
         saved.look_seconds,
@@ -166,10 +168,10 @@ fn saved_text(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
         group_digits(saved.pages_read)
     );
     if saved.pages_missed > 0 {
-        text += &format!(
-            "note: {} hot pages are in no key range: the files are older than the pool\n",
+        text += &note_text(&format!(
+            "{} hot pages are in no key range: the files are older than the pool",
             group_digits(saved.pages_missed)
-        );
+        ));
     }
     for index in hot.indexes.iter().filter(|index| index.whole.is_some()) {
         let why = index.whole.as_deref().unwrap_or_default();
@@ -178,11 +180,11 @@ fn saved_text(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
             0 => String::new(),
             all => format!(" of {}", group_digits(all.max(hot))),
         };
-        text += &format!(
-            "note: {} has no key ranges, {} hot pages{of}: {why}\n",
+        text += &note_text(&format!(
+            "{} has no key ranges, {} hot pages{of}: {why}",
             index_title(index),
             group_digits(hot)
-        );
+        ));
     }
     text + &notes_text(&hot.notes)
 }
@@ -264,8 +266,7 @@ mod tests {
         assert!(
             text.starts_with("saved 2 of 4 index pages in the pool (50 %) of 1 indexes, 0 key")
         );
-        assert!(
-            text.contains("note: shop.t.cut has no key ranges, 2 hot pages of 10: it holds only")
-        );
+        assert!(text.contains("note: shop.t.cut has no key ranges, 2 hot pages of 10: it holds"));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

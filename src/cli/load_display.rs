@@ -93,7 +93,7 @@ impl<'a> LoadDisplay<'a> {
             Err(error) => {
                 self.is_wanted = false;
                 if error.kind() == ErrorKind::Unsupported {
-                    self.context.print_message(&format!("note: {error}"));
+                    self.context.print_note(&error.to_string());
                 }
             }
         }

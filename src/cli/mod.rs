@@ -118,7 +118,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
             .try_get_matches_from_mut(&words.args)
             .map_err(|error| exit::explain_usage(error, &words.args))?;
         for note in repeated::repeated_flags(&program, &words.args) {
-            context.print_message(&format!("note: {note}"));
+            context.print_note(&note);
         }
         run_command(&matches, &context)
     });

@@ -27,7 +27,7 @@ pub(super) fn known_plugins() -> KnownPlugins {
 pub(super) fn read_user_plan(path: &Path, context: &CliContext) -> anyhow::Result<Plan> {
     let plan = read_plan(path)?;
     for note in &plan.notes {
-        context.print_message(&format!("note: {} {note}", path.display()));
+        context.print_note(&format!("{} {note}", path.display()));
     }
     Ok(plan)
 }

@@ -153,7 +153,7 @@ fn print_run(
     match page {
         Ok(page) if args.get_flag("open") => show_page(&page, context),
         Ok(_) => {}
-        Err(e) => context.print_message(&format!("note: no page: {e:#}")),
+        Err(e) => context.print_note(&format!("no page: {e:#}")),
     }
     for path in check::write_files(&findings, args)? {
         context.print_message(&format!("wrote  {path}"));

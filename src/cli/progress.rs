@@ -7,7 +7,7 @@ use crate::base::terminal::sanitize_text;
 use crate::base::{Clock, Nanos, RealClock};
 use crate::workload::JobProgress;
 
-use super::context::TerminalFeatures;
+use super::context::{TerminalFeatures, note_text};
 
 /// Time between two looks on a terminal.
 const REDRAW: Nanos = Nanos(100_000_000);
@@ -149,9 +149,9 @@ pub(super) fn group_digits(number: u64) -> String {
     out
 }
 
-/// Things to know below a result, a line each.
+/// Things to know below a result.
 pub(super) fn notes_text(notes: &[String]) -> String {
-    notes.iter().map(|note| format!("note: {note}\n")).collect()
+    notes.iter().map(|note| note_text(note)).collect()
 }
 
 #[cfg(test)]

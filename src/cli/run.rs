@@ -7,6 +7,7 @@ use clap::{ArgMatches, Command};
 use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::help::wrap_words;
 use super::run_names::find_plan;
 use super::step_lines::{StepLines, estimate_text};
 use super::{connection, plan_file, present, replay};
@@ -193,6 +194,9 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
     Ok(plan)
 }
 
+/// Columns for what a step would send, beside its indent.
+const LINE: usize = 71;
+
 /// Every step, and below it what it would send.
 fn dry_run_text(all: &[DryRunStep]) -> String {
     let mut text = String::new();
@@ -202,7 +206,7 @@ fn dry_run_text(all: &[DryRunStep]) -> String {
             None => text += "     beside all steps\n",
         }
         for line in lines {
-            text += &format!("       {line}\n");
+            text += &format!("       {}\n", wrap_words(line, LINE).join("\n         "));
         }
     }
     text

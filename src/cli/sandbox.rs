@@ -255,8 +255,8 @@ fn sandbox_text(sandbox: &Sandbox, life: Lifetime) -> String {
     let program = sandbox.program();
     let name = sandbox.name();
     let words = sandbox::client_arguments(sandbox.dir(), sandbox.meta());
-    let client: Vec<String> =
-        words.iter().map(|word| shell_quoted(&word.to_string_lossy())).collect();
+    let client = words.iter().map(|word| shell_quoted(&word.to_string_lossy()));
+    let client = shell_lines(std::iter::once("mariadb".to_owned()).chain(client), COMMAND);
     let mut text = format!(
         "{} {} is ready after {:.2} s\n  name     {name}\n  socket   {}\n",
         program.product.name(),
@@ -267,7 +267,7 @@ fn sandbox_text(sandbox: &Sandbox, life: Lifetime) -> String {
     if let Some(port) = sandbox.meta().port {
         text += &format!("  port     127.0.0.1:{port}\n");
     }
-    text += &format!("  client   mariadb {}\n", client.join(" "));
+    text += &format!("  client   {}\n", client.join(" \\\n             "));
     text += &format!("           sweat sandbox connect {name}\n");
     text += &format!(
         "  sweat    -u root -S {}\n",
@@ -286,6 +286,24 @@ fn sandbox_text(sandbox: &Sandbox, life: Lifetime) -> String {
     text
 }
 
+/// Columns for the words of a command beside its indent and the `\` at its end.
+const COMMAND: usize = 65;
+
+/// The words of a command in lines that fit; a word that is longer stands alone.
+fn shell_lines(words: impl Iterator<Item = String>, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                *line += " ";
+                *line += &word;
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
 /// As a shell takes it.
 fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@,+%".contains(c);
@@ -302,24 +320,26 @@ fn list_sandboxes(home: &HomeFolders, context: &CliContext) -> anyhow::Result<Co
         context.print_message("there is no sandbox; start one with `sweat sandbox start`");
         return Ok(CommandOutcome::Done);
     }
-    let head = ["NAME", "STATE", "PID", "PORT", "LIVES", "SERVER", "SOCKET"].map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(head)
+    let head = ["NAME", "STATE", "PID", "PORT", "LIVES", "SERVER"].map(str::to_owned);
+    let rows: Vec<[String; 6]> = std::iter::once(head)
         .chain(found.iter().map(|(name, meta)| table_row(name, meta)))
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..7).map(width).collect();
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    let sockets = found.iter().map(|(_, meta)| Some(meta.socket.display()));
     let mut text = String::new();
-    for row in &rows {
-        for (cell, width) in row.iter().zip(&widths).take(6) {
-            text += &format!("{cell:width$}  ");
-        }
-        text += &row[6];
+    for (row, socket) in rows.iter().zip(std::iter::once(None).chain(sockets)) {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}  "));
+        text += cells.collect::<String>().trim_end();
         text.push('\n');
+        if let Some(socket) = socket {
+            text += &format!("  -u root -S {socket}\n");
+        }
     }
     context.print_output(&text).map(|()| CommandOutcome::Done)
 }
 
-fn table_row(name: &str, meta: &SandboxMeta) -> [String; 7] {
+fn table_row(name: &str, meta: &SandboxMeta) -> [String; 6] {
     let running = meta.is_running();
     let none = || "-".to_owned();
     let pid = meta.server.as_ref().filter(|_| running).map_or_else(none, |s| s.pid.to_string());
@@ -337,7 +357,6 @@ fn table_row(name: &str, meta: &SandboxMeta) -> [String; 7] {
         meta.port.filter(|_| running).map_or_else(none, |port| port.to_string()),
         lives,
         version.unwrap_or("?").to_owned(),
-        meta.socket.display().to_string(),
     ]
 }
 
@@ -370,6 +389,15 @@ fn destroy_sandboxes(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_command_continues_on_the_next_line() {
+        let words = ["mariadb", "--user=root", "--socket=/tmp/long"].map(str::to_owned);
+        assert_eq!(
+            shell_lines(words.into_iter(), 20),
+            ["mariadb --user=root", "--socket=/tmp/long"]
+        );
+    }
 
     #[test]
     fn words_with_blanks_are_quoted_for_the_shell() {

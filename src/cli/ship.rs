@@ -177,9 +177,7 @@ pub(super) fn read_token_file(path: &Path, context: &CliContext) -> anyhow::Resu
     let mode = std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
     if mode & 0o007 != 0 {
         let path = path.display();
-        context.print_message(&format!(
-            "note: every user of this machine can read {path}: chmod o= {path}"
-        ));
+        context.print_note(&format!("every user of this machine can read {path}: chmod o= {path}"));
     }
     Ok(text)
 }
@@ -390,7 +388,7 @@ impl LogTable {
         create_private_dir(&folder)?;
         let spool = Spool::open(&mut session, &folder.join("table.log"))?;
         if let Some(caveat) = spool.caveat() {
-            context.print_message(&format!("note: {caveat}"));
+            context.print_note(&caveat.to_string());
         }
         Ok(LogTable { target, session, spool, gaps: 0, folder })
     }

@@ -188,7 +188,10 @@ impl RunListener for StepLines<'_> {
     }
 
     fn note_added(&mut self, text: &str) {
-        self.print_line(&format!("note: {text}"));
+        if !self.quiet {
+            self.progress.finish();
+            self.context.print_note(text);
+        }
     }
 }
 

@@ -156,7 +156,7 @@ fn apply_sweep(plan: &mut Plan, sweep: SweepPlan, context: &CliContext) -> anyho
         }
         if sweep.axis == INSTANCES {
             for said in pin_pool_settings(sandbox, &sweep.values) {
-                context.print_message(&format!("note: {said}"));
+                context.print_note(&said);
             }
         }
     }

@@ -18,7 +18,7 @@ use crate::warm::{
 
 use super::arguments::{positional_arg, switch_flag, value_flag, wants_json};
 use super::connection;
-use super::context::CliContext;
+use super::context::{CliContext, note_text};
 use super::exit::CommandOutcome;
 use super::hotset;
 use super::progress::{ProgressLine, group_digits, notes_text};
@@ -437,12 +437,12 @@ fn status_text(warmth: &PoolStatus, found: &PoolInventory, top: usize) -> String
         text += &format!("... and {} more (--top)\n", found.lines.len() - top);
     }
     if let Some(seconds) = found.dearer_seconds {
-        text += &format!(
-            "note: to count {} by index this server must visit all {} pages of its pool, about \
-             {seconds:.1} s; --per-index does that\n",
+        text += &note_text(&format!(
+            "to count {} by index this server must visit all {} pages of its pool, about \
+             {seconds:.1} s; --per-index does that",
             if found.lines.is_empty() { "pages" } else { "all pages" },
             group_digits(warmth.pages_total)
-        );
+        ));
     }
     text + &notes_text(&found.notes)
 }

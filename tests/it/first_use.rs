@@ -42,9 +42,6 @@ const SKIPPED: &[(&str, &str)] = &[
     ("ship.md", "it serves a server's own log until Ctrl-C"),
 ];
 
-/// Commands with lines that are not wrapped: notes on standard error, and a command to copy.
-const WIDE: &[&str] = &["demo", "sandbox", "warm"];
-
 /// What a command is given in place of what the page says: our server, small tables, short loads.
 const REPLACED: &[(&str, &str)] = &[
     ("-h db1 -P 3306 -u root -p", "CONNECTION"),
@@ -281,8 +278,7 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
         if count > most {
             wrong.push(format!("{page}: `{command}`: {count} lines, at most {most}\n{screen}"));
         }
-        let may_be_wide = WIDE.contains(&first) || typed.contains("--dry-run");
-        let is_too_wide = |line: &&String| line.chars().count() > 80 && !may_be_wide;
+        let is_too_wide = |line: &&String| line.chars().count() > 80;
         for line in lines.iter().filter(is_too_wide) {
             wrong.push(format!("{page}: `{command}`: wider than 80 columns: {line}"));
         }

@@ -2,7 +2,7 @@
 
 use clap::ArgMatches;
 
-use super::super::context::CliContext;
+use super::super::context::{CliContext, note_text};
 use super::super::load_display::LoadDisplay;
 use super::super::progress::ProgressLine;
 use super::{flags, lines, stream};
@@ -140,7 +140,7 @@ impl RunListener for TerminalListener<'_> {
             self.context.print_message(&stream::note_json(text));
         }
         if !self.is_quiet() {
-            self.display.print_line(&format!("note: {text}"));
+            self.display.print_line(note_text(text).trim_end());
         }
     }
 }

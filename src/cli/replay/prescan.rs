@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use clap::ArgMatches;
 use serde_json::json;
 
-use super::super::context::CliContext;
+use super::super::context::{CliContext, note_text};
 use super::super::exit::CommandOutcome;
 use crate::analysis::number_format::{format_count, format_percent, format_plural, format_time};
 use crate::base::StopReason;
 use crate::plan::{Mistake, Options};
 use crate::recorder::{ReplayTotals, ReplayedClass};
+use crate::report::format_paragraph;
 use crate::workload::replay::{LogSurvey, survey_logs};
 
 /// Classes and reasons that are printed as text.
@@ -41,8 +42,8 @@ fn count_left_out(told: &ReplayTotals) -> u64 {
 
 fn to_text(found: &LogSurvey) -> String {
     let told = &found.replayed;
-    let mut text = format!(
-        "{} of {}, {} at once: {} would be sent, {} left out ({})\n",
+    let totals = format!(
+        "{} of {}, {} at once: {} would be sent, {} left out ({})",
         format_plural(told.records, "record", "records"),
         format_plural(told.sessions, "session", "sessions"),
         format_count(told.sessions_at_once),
@@ -50,11 +51,12 @@ fn to_text(found: &LogSurvey) -> String {
         format_count(count_left_out(told)),
         format_percent(count_left_out(told) as f64 / told.records.max(1) as f64),
     );
+    let mut text = format_paragraph("", &totals);
     if told.span_us > 0 {
         let _ = writeln!(text, "{} by the log's clock", format_time(told.span_us as f64 / 1e6));
     }
     for note in &told.notes {
-        let _ = writeln!(text, "note: {}", single_line(note));
+        text += &note_text(note);
     }
     if !told.classes.is_empty() {
         text += "\nwould be sent\n";

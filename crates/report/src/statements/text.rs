@@ -13,8 +13,10 @@ use crate::analysis::{StatementClass, StatementFindings};
 /// Columns of a page, and of a statement in its table.
 const WIDTH: usize = 80;
 const STATEMENT: usize = 36;
-/// So much of a digest or an example is shown.
-const SHOWN: usize = 400;
+/// So much of a digest or an example is shown; JSON and the page have all of it.
+const SHOWN: usize = 220;
+/// A word that is longer is broken.
+const WORD: usize = 60;
 
 pub(super) fn write_text(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
     let head = format!(
@@ -60,25 +62,36 @@ fn write_table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()>
 }
 
 fn write_class(place: usize, class: &StatementClass, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{place}. {}", one_line(&class.digest))?;
+    write_paragraph(out, &format!("{place}. "), &short_statement(&class.digest))?;
     if let (Some(first), Some(last)) = seen_times(class) {
         writeln!(out, "   seen     {first} .. {last}")?;
     }
     let spent = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), format_time);
     let rows = |n: Option<u64>| n.map_or_else(|| UNKNOWN.to_owned(), format_count);
-    writeln!(
-        out,
-        "   times    p95 {}, max {}; rows sent {}, examined {}",
+    let times = format!(
+        "p95 {}, max {}; rows sent {}, examined {}",
         spent(class.p95_s),
         spent(class.max_s),
         rows(class.rows_sent),
         rows(class.rows_examined)
-    )?;
+    );
+    write_paragraph(out, "   times    ", &times)?;
     if class.errors > 0 {
         writeln!(out, "   errors   {}", format_count(class.errors))?;
     }
     let database = class.database.as_ref().map(|name| format!(" (in {})", one_line(name)));
-    writeln!(out, "   example  {}{}", one_line(&class.example), database.unwrap_or_default())
+    let example = short_statement(&class.example) + &database.unwrap_or_default();
+    write_paragraph(out, "   example  ", &example)
+}
+
+/// So much of a statement as is shown, its long words broken so that each fits in a line.
+fn short_statement(text: &str) -> String {
+    let words = one_line(text);
+    let parts = words.split_whitespace().flat_map(|word| {
+        let letters: Vec<char> = word.chars().collect();
+        letters.chunks(WORD).map(|part| part.iter().collect::<String>()).collect::<Vec<_>>()
+    });
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 /// A text on one line without control characters, and not too long.

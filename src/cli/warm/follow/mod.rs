@@ -106,7 +106,7 @@ fn open_view(context: &CliContext) -> Option<LiveFollowView> {
         Ok(view) => Some(view),
         Err(error) => {
             if error.kind() == ErrorKind::Unsupported {
-                context.print_message(&format!("note: {error}"));
+                context.print_note(&error.to_string());
             }
             None
         }
