@@ -136,7 +136,10 @@ fn write_text(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for (place, run) in runs.iter().enumerate() {
-        let load = main_load(run).map(|t| format!(", load {}", t.id)).unwrap_or_default();
+        let load = match main_load(run) {
+            Some(load) if run.results.trials.len() > 1 => format!(", {}", load.title),
+            _ => String::new(),
+        };
         write_paragraph(
             out,
             &format!("{}  ", run_letter(place)),

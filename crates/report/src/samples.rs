@@ -143,6 +143,7 @@ fn sample_comparisons() -> Vec<MetricComparison> {
         signed_rank: Some(SignedRank { p: 0.03125, ratio: 1.0595, ci95: (1.04, 1.079) }),
         detectable: Some(0.021),
         pairs: pairs(3771.0, 1.06),
+        levels: Some((3793.0, 4020.0)),
         ..MetricComparison::default()
     };
     let p99 = MetricComparison {
@@ -156,6 +157,7 @@ fn sample_comparisons() -> Vec<MetricComparison> {
         detectable: Some(0.06),
         more_blocks: Some(14),
         pairs: pairs(0.0118, 0.997),
+        levels: Some((0.01187, 0.01183)),
         notes: vec!["one block has a stall in one variant only".to_owned()],
         ..rate.clone()
     };
@@ -164,6 +166,7 @@ fn sample_comparisons() -> Vec<MetricComparison> {
         ratio: ratio(0.94, 0.93, 0.95),
         verdict: ComparisonVerdict::Better,
         pairs: pairs(182.0, 0.94),
+        levels: Some((183.0, 172.0)),
         more_blocks: None,
         notes: Vec::new(),
         ..p99.clone()

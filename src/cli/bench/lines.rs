@@ -62,7 +62,7 @@ mod tests {
         };
         assert!(
             interval_line(&beat)
-                .ends_with("errors 2  reconnects 1  lateness p99 40.0 us  backlog 7"),
+                .ends_with("errors 2  reconnects 1  lateness p99 40.0 µs  backlog 7"),
             "{}",
             interval_line(&beat)
         );

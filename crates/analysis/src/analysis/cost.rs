@@ -13,7 +13,7 @@ type CostSource = (&'static str, &'static str, &'static str, f64, &'static [&'st
 
 /// In the order shown.
 const SOURCES: &[CostSource] = &[
-    ("server_cpu_us", "server CPU", "us", 1e6, &["process.cpu_user_s", "process.cpu_system_s"]),
+    ("server_cpu_us", "server CPU", "µs", 1e6, &["process.cpu_user_s", "process.cpu_system_s"]),
     (
         "server_switches",
         "context switches of the server",
@@ -39,8 +39,8 @@ pub(super) fn per_event(trial: &Trial, step: Option<&StepRecord>, events: u64) -
     };
     let ours = |name: &str| name.to_owned();
     let (user, system) = (trial.cpu_user_ns as f64 / 1e3, trial.cpu_system_ns as f64 / 1e3);
-    push("client_user_us", "our CPU, user", "us", Some(user), ours("getrusage"));
-    push("client_system_us", "our CPU, kernel", "us", Some(system), ours("getrusage"));
+    push("client_user_us", "our CPU, user", "µs", Some(user), ours("getrusage"));
+    push("client_system_us", "our CPU, kernel", "µs", Some(system), ours("getrusage"));
     for &(id, title, unit, scale, counters) in SOURCES {
         let sum = step.and_then(|step| rise_of_sum(&step.before, &step.after, counters));
         let names = step.map(|step| present_counters(step, counters)).unwrap_or_default();

@@ -48,7 +48,7 @@ fn group_digits(value: f64) -> String {
     format!("{sign}{}", format_count(value.abs() as u64))
 }
 
-/// A length of time given in seconds, with the unit that suits it: `71.2 us`, `5.12 s`, `4 min 10 s`.
+/// A length of time given in seconds, with the unit that suits it: `71.2 µs`, `5.12 s`, `4 min 10 s`.
 pub fn format_time(seconds: f64) -> String {
     if !seconds.is_finite() {
         return UNKNOWN.to_owned();
@@ -56,7 +56,7 @@ pub fn format_time(seconds: f64) -> String {
     match seconds.abs() {
         0.0 => "0 s".to_owned(),
         s if s < 999.5e-9 => format!("{} ns", format_number(seconds * 1e9)),
-        s if s < 999.5e-6 => format!("{} us", format_number(seconds * 1e6)),
+        s if s < 999.5e-6 => format!("{} µs", format_number(seconds * 1e6)),
         s if s < 0.9995 => format!("{} ms", format_number(seconds * 1e3)),
         s if s < 180.0 => format!("{} s", format_number(seconds)),
         s => {
@@ -83,7 +83,7 @@ pub fn format_time_in_steps(seconds: f64, step_s: f64) -> String {
     let Some((number, unit)) = text.split_once(' ') else { return text };
     let scale = match unit {
         "ns" => 1e-9,
-        "us" => 1e-6,
+        "µs" => 1e-6,
         "ms" => 1e-3,
         _ => return text,
     };
@@ -150,9 +150,9 @@ mod tests {
         let cases = [
             (30.1e-9, 10.036e-9, "30 ns"),
             (30.1e-9, 0.0, "30.1 ns"),
-            (2.184e-6, 9.6e-9, "2.18 us"),
-            (2.184e-6, 1e-7, "2.2 us"),
-            (2.184e-6, 1e-6, "2 us"),
+            (2.184e-6, 9.6e-9, "2.18 µs"),
+            (2.184e-6, 1e-7, "2.2 µs"),
+            (2.184e-6, 1e-6, "2 µs"),
             (6.02e-3, 1e-8, "6.02 ms"),
             (0.0, 1e-8, "0 s"),
         ];
@@ -189,7 +189,7 @@ mod tests {
     fn units_suit_the_size() {
         for (value, expected) in [
             (0.0, "0 s"),
-            (71.2e-6, "71.2 us"),
+            (71.2e-6, "71.2 µs"),
             (0.000_999_9, "1.00 ms"),
             (0.0123, "12.3 ms"),
             (5.12, "5.12 s"),

@@ -124,7 +124,7 @@ impl EnabledSlowLog {
         logging.set_variables(asked)?;
         let after = measure_probe(target, stop)?;
         logging.notes.push(format!(
-            "an empty statement takes {} us; it took {} us before (median of {PROBES})",
+            "an empty statement takes {} µs; it took {} µs before (median of {PROBES})",
             after.0 / 1000,
             before.0 / 1000
         ));

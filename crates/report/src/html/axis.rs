@@ -170,7 +170,7 @@ pub(super) fn tick_label(value: f64, measure: AxisMeasure) -> String {
         AxisMeasure::Latency => match value {
             0.0 => "0".to_owned(),
             v if v < 0.999_9e-6 => format!("{} ns", trim_zeros(v * 1e9)),
-            v if v < 0.999_9e-3 => format!("{} us", trim_zeros(v * 1e6)),
+            v if v < 0.999_9e-3 => format!("{} µs", trim_zeros(v * 1e6)),
             v if v < 0.999_9 => format!("{} ms", trim_zeros(v * 1e3)),
             v => format!("{} s", trim_zeros(v)),
         },
@@ -229,7 +229,7 @@ mod tests {
         let axis = PlotAxis::log(40e-6, 0.6);
         assert_eq!(
             labels(&axis, AxisMeasure::Latency),
-            ["10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"]
+            ["10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s"]
         );
         let short = PlotAxis::log(0.0011, 0.004);
         assert_eq!(labels(&short, AxisMeasure::Latency), ["1 ms", "2 ms", "5 ms", "10 ms"]);

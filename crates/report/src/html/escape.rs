@@ -80,8 +80,8 @@ mod tests {
         assert_eq!(sentence_html("`scan` 20 000 events"), "<code>scan</code> 20\u{202f}000 events");
         assert_eq!(sentence_html("`<b>`"), "<code>&lt;b&gt;</code>");
         assert_eq!(
-            unbroken_numbers("p99 404 us, (1 234 567)"),
-            "p99 404 us, (1\u{202f}234\u{202f}567)"
+            unbroken_numbers("p99 404 µs, (1 234 567)"),
+            "p99 404 µs, (1\u{202f}234\u{202f}567)"
         );
         assert_eq!(
             unbroken_numbers("7 events, 30 40.5 -3 000."),

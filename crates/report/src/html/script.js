@@ -33,7 +33,7 @@
   };
 
   const latency = (s) => {
-    const [unit, by] = s < 1e-3 ? ["us", 1e6] : s < 1 ? ["ms", 1e3] : ["s", 1];
+    const [unit, by] = s < 1e-3 ? ["µs", 1e6] : s < 1 ? ["ms", 1e3] : ["s", 1];
     return String(+(s * by).toPrecision(3)) + " " + unit;
   };
 

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::loads::median_value;
 use super::table::{TextTable, shorten_cell};
 use super::{TerminalStyle, WIDTH, replace_controls, write_painted, write_paragraph};
-use crate::analysis::number_format::{format_number, format_plural, number_or_dash};
+use crate::analysis::number_format::{UNKNOWN, format_number, format_plural};
 use crate::analysis::{
-    BlockPair, CaveatLevel, ComparisonVerdict, FindingResults, MetricComparison, SetupDifference,
+    CaveatLevel, ComparisonVerdict, FindingResults, MetricComparison, SetupDifference,
+    metric_label, metric_value_text,
 };
 
 /// Metrics shown for each variant where there are several variants.
@@ -22,7 +22,7 @@ const FARTHEST: f64 = 10_000.0;
 /// Names of variants in the head of a table.
 const NAME: usize = 14;
 
-/// The levels that were compared, their change and the verdict.
+/// The levels that were compared (geometric means, as the page draws them), their change and the verdict.
 pub(super) fn write_levels(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = findings.comparisons.first() else { return Ok(()) };
     let several = has_several(findings);
@@ -40,27 +40,15 @@ pub(super) fn write_levels(findings: &FindingResults, out: &mut dyn Write) -> io
         else {
             continue;
         };
-        let (metric, scale) = metric_column(&comparison.metric);
-        let level = |of: fn(&BlockPair) -> f64| {
-            let median = median_value(comparison.pairs.iter().map(of).collect());
-            number_or_dash(median.map(|level| level * scale))
+        let text = |level: f64| metric_value_text(&comparison.metric, level);
+        let level = |of: fn((f64, f64)) -> f64| {
+            comparison.levels.map_or_else(|| UNKNOWN.to_owned(), |both| text(of(both)))
         };
-        let levels = [level(|pair| pair.base), level(|pair| pair.variant)];
-        let label = &label.replace(&comparison.metric, &metric);
+        let levels = [level(|both| both.0), level(|both| both.1)];
         let cells = [label, &levels[0], &levels[1], change, interval, verdict];
         table.add_row(cells.map(String::clone).to_vec());
     }
     table.write(WIDTH, out)
-}
-
-/// A metric as people write it, and the factor to the unit in its name.
-fn metric_column(metric: &str) -> (String, f64) {
-    match (metric, metric.strip_suffix("_s"), metric.strip_suffix("_us")) {
-        ("events_per_s", ..) => ("events/s".to_owned(), 1.0),
-        (_, _, Some(name)) => (format!("{} us", name.replace('_', " ")), 1.0),
-        (_, Some(name), _) => (format!("{name} ms"), 1e3),
-        _ => (metric.replace('_', " "), 1.0),
-    }
 }
 
 /// Everything about comparisons: nothing where there are none.
@@ -131,12 +119,12 @@ fn comparison_row(
 ) -> Vec<String> {
     let variant = replace_controls(&comparison.variant);
     let label = match several {
-        false => comparison.metric.clone(),
+        false => metric_label(&comparison.metric).to_owned(),
         true if comparison.base != first.base => {
             format!("{variant} (best) : {}", replace_controls(&comparison.base))
         }
         true if comparison.metric == first.metric => variant,
-        true => format!("{variant} {}", comparison.metric),
+        true => format!("{variant} {}", metric_label(&comparison.metric)),
     };
     let mark = match (comparison.verdict, comparison.decides) {
         (verdict, true) => verdict.as_str().to_owned(),
@@ -224,7 +212,8 @@ fn write_details(
             .map(|p| format!("{} : {}", format_number(p.variant), format_number(p.base)))
             .collect();
         let label = if comparison.paired { "Blocks  " } else { "Runs    " };
-        let text = format!("{}, variant : base: {}", comparison.metric, pairs.join(", "));
+        let text =
+            format!("{}, variant : base: {}", metric_label(&comparison.metric), pairs.join(", "));
         write_paragraph(out, label, &text)?;
     }
     if let Some(more) = comparison.more_blocks {

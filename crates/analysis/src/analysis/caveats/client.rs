@@ -14,7 +14,7 @@ const LATENESS_SHARE: f64 = 0.1;
 /// CPU above this share of a core per engine thread leaves no room for a burst.
 const BUSY_CORE: f64 = 0.8;
 
-/// CLIENT-BOUND: lateness p99 above max(100 us, 10 % of the median), or our threads at more than 80 % of a core.
+/// CLIENT-BOUND: lateness p99 above max(100 µs, 10 % of the median), or our threads at more than 80 % of a core.
 pub(super) fn client_bound(input: &CaveatInput<'_>) -> Option<Caveat> {
     // Without a server our own limit is what is measured.
     input.run.meta.server.as_ref()?;

@@ -157,7 +157,7 @@ fn a_late_or_busy_client() {
     run.trials[0].lateness.record_n(90_000, 1000).unwrap();
     check_none(&run, "CLIENT-BOUND");
     run.trials[0].lateness.record_n(250_000, 1000).unwrap();
-    check(&run, "CLIENT-BOUND", CaveatLevel::Warn, "p99 250 us");
+    check(&run, "CLIENT-BOUND", CaveatLevel::Warn, "p99 250 µs");
     let mut run = fixture_runs::bench_run();
     let seconds = analyse_run(&run).results.trials[0].seconds;
     run.trials[0].cpu_user_ns = (seconds * 0.85e9) as u64;
@@ -201,7 +201,7 @@ fn an_open_loop_is_no_closed_loop() {
 #[test]
 fn a_server_elsewhere_is_not_on_this_machine() {
     let mut run = fixture_runs::bench_run();
-    check(&run, "SAME-HOST", CaveatLevel::Note, "CPU per event: server 30.0 us, sweat 9.00 us");
+    check(&run, "SAME-HOST", CaveatLevel::Note, "CPU per event: server 30.0 µs, sweat 9.00 µs");
     run.meta.server.as_mut().unwrap().local = false;
     check_none(&run, "SAME-HOST");
 }
@@ -535,7 +535,7 @@ fn errors_faster_than_answers() {
         &run,
         "SUDDENLY-FAST",
         CaveatLevel::Warn,
-        "class point_select in the load failed after 3.00 us",
+        "class point_select in the load failed after 3.00 µs",
     );
     let mut slow = fixture_runs::bench_run();
     slow.trials[0].failed[0].record_n(300_000, 2_000).unwrap();

@@ -17,7 +17,7 @@ fn against(run: &RunRecord, text: &str, base: Option<&RunRecord>) -> CheckFindin
 #[test]
 fn clear_bounds_pass_and_fail_and_close_ones_are_unsure() {
     let run = fixture_runs::bench_run();
-    // p50 40.0 us, p99 404 us, 15 200 events/s in eight intervals of which one stalls.
+    // p50 40.0 µs, p99 404 µs, 15 200 events/s in eight intervals of which one stalls.
     for (text, verdict) in [
         ("p99 < 20ms", Pass),
         ("p99 < 100us", Fail),

@@ -115,7 +115,7 @@ pub(super) const RULES: &[NoiseRule] = &[
     NoiseRule {
         id: "sync_time",
         title: "time of a 4 KiB flush (median)",
-        unit: "us",
+        unit: "µs",
         value: |l| median(&l.sentinel_repeats("sync")).map(|ns| ns / 1e3),
         bounds: [NEVER, NEVER, NEVER],
         remedy: "",
@@ -126,7 +126,7 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "",
         value: |l| median(&l.sentinel_repeats("sync")).map(|ns| f64::from(ns < SYNC_LEAST_NS)),
         bounds: [0.0, NEVER, NEVER],
-        remedy: "a flush under 15 us reaches no medium: memory, a cache, or a disk that lies; \
+        remedy: "a flush under 15 µs reaches no medium: memory, a cache, or a disk that lies; \
                  commits will cost more elsewhere",
     },
     NoiseRule {
@@ -140,7 +140,7 @@ pub(super) const RULES: &[NoiseRule] = &[
     NoiseRule {
         id: "lateness",
         title: "sweat's own lateness (p99)",
-        unit: "us",
+        unit: "µs",
         value: |l| l.get("ours.late_p99_ns").map(|ns| ns / 1e3),
         bounds: [100.0, 1000.0, NEVER],
         remedy: "events start later than due: latencies below that mean little; --precise, or a \

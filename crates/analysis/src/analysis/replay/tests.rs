@@ -93,13 +93,13 @@ fn what_the_way_to_the_server_may_take_is_no_change_for_the_worse() {
         classes: vec![fixture_replays::replayed_class("select ?", 2000, recorded_ns, times, 9)],
         ..ReplayTotals::default()
     };
-    // Thrice as long, but by 80 us.
+    // Thrice as long, but by 80 µs.
     let quick = classes::replayed_class_findings(&told(40_000.0, 3.0), 0.02, None, 0.0);
     assert_eq!(verdict_of(&quick[0]), "unsure");
     assert!(quick[0].change.as_ref().unwrap().notes[0].contains("the round trip to the server"));
     let slow = classes::replayed_class_findings(&told(400_000.0, 3.0), 0.02, None, 0.0);
     assert_eq!(verdict_of(&slow[0]), "worse");
-    // A round trip of 300 us excuses that too.
+    // A round trip of 300 µs excuses that too.
     let far = classes::replayed_class_findings(&told(400_000.0, 3.0), 0.02, Some(300e-6), 0.0);
     assert_eq!(verdict_of(&far[0]), "unsure");
     // So does a client that began events late by as much.

@@ -3,7 +3,9 @@
 use super::super::findings::{Estimate, ScalingPoint, TrialFinding};
 use super::super::latency;
 use super::super::number_format::{format_number, format_percent};
+use super::super::statistics::correction::ALPHA;
 use super::super::statistics::student;
+use super::super::statistics::welch::one_sample;
 use crate::archive::RunRecord;
 use crate::plan::{RATE, THREADS};
 
@@ -111,25 +113,25 @@ fn mean_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Mean and 95 % interval over blocks, by Student's t.
+/// Geometric mean and 95 % interval over blocks, by Student's t on logarithms: as rates are compared everywhere, and no
+/// interval reaches below zero. A level with a block without any event has no interval.
 fn estimate_rate(rates: &[f64]) -> Estimate {
-    let value = mean_of(rates.iter().copied());
-    let ci95 = value.filter(|_| rates.len() >= 2).map(|mean| {
-        let df = rates.len() as f64 - 1.0;
-        let squares: f64 = rates.iter().map(|r| (r - mean).powi(2)).sum();
-        let half =
-            student::student_quantile(0.975, df) * (squares / df / rates.len() as f64).sqrt();
-        (mean - half, mean + half)
-    });
-    Estimate { value, ci95, runs: rates.len() as u32 }
+    let runs = rates.len() as u32;
+    if runs == 1 || rates.iter().any(|rate| *rate <= 0.0) {
+        return Estimate { value: mean_of(rates.iter().copied()), ci95: None, runs };
+    }
+    let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
+    let interval = one_sample(&logs).map(|mean| mean.confidence_interval(ALPHA));
+    let ci95 = interval.map(|(low, high)| (low.exp(), high.exp()));
+    Estimate { value: mean_of(logs.into_iter()).map(f64::exp), ci95, runs }
 }
 
-/// Variance of a mean of blocks relative to its square, and its degrees of freedom; `None` from a single block.
+/// Variance of the logarithm of a mean over blocks, and its degrees of freedom; `None` from a single block.
 pub(super) fn relative_variance(estimate: &Estimate) -> Option<(f64, f64)> {
     let (low, high) = estimate.ci95?;
     let df = f64::from(estimate.runs) - 1.0;
-    let error = (high - low) / 2.0 / student::student_quantile(0.975, df);
-    Some(((error / estimate.value?).powi(2), df))
+    let error = (high / low).ln() / 2.0 / student::student_quantile(0.975, df);
+    Some((error.powi(2), df))
 }
 
 /// Mean number of running threads during a load, without our own sampler.

@@ -192,14 +192,26 @@ fn a_point_is_the_mean_of_its_blocks_with_an_interval() {
     let scaling = find_scaling(&run, &findings(&run)).unwrap();
     let one = &scaling.points[0];
     assert_eq!((one.value, one.events_per_s.runs), (1.0, 2));
-    assert_eq!(one.events_per_s.value, Some(105.0));
-    // t(0.975, 1) = 12.706, standard error 5.
+    assert!(near(one.events_per_s.value.unwrap(), 11_000_f64.sqrt(), 1e-9));
+    // t(0.975, 1) = 12.706, standard error of the logarithms ln(1.1) / 2.
     let (low, high) = one.events_per_s.ci95.unwrap();
-    assert!((low - (105.0 - 63.53)).abs() < 0.01 && (high - (105.0 + 63.53)).abs() < 0.01);
+    assert!(near(low, 57.24, 1e-3) && near(high, 192.2, 1e-3), "{low} {high}");
     assert!((one.concurrency.unwrap() - 1.0).abs() < 0.01);
     assert_eq!((one.threads_running, scaling.points[1].threads_running), (Some(1.0), Some(4.0)));
-    assert!(near(scaling.points[1].efficiency.unwrap(), 310.0 / 420.0, 1e-9));
+    assert!(near(
+        scaling.points[1].efficiency.unwrap(),
+        96_000_f64.sqrt() / 4.0 / 11_000_f64.sqrt(),
+        1e-9
+    ));
     assert!(near(scaling.points[1].p99_s.unwrap(), 4.0 / 300.0, 1e-2));
+}
+
+#[test]
+fn the_interval_of_a_rate_stays_above_zero() {
+    let run = sweep(&[(1, 1.0, 10.0), (2, 1.0, 100.0)]);
+    let (points, _) = points::scaling_points(&run, &findings(&run), THREADS);
+    let (low, high) = points[0].events_per_s.ci95.unwrap();
+    assert!(low > 0.0 && low < 10.0 && high > 100.0, "{low} {high}");
 }
 
 #[test]

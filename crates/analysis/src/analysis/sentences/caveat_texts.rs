@@ -71,7 +71,7 @@ caveat_texts! {
     UNOPENED = "UNOPENED" Warn, "workers without a session",
         "{unopened} of {workers} of {load} could not open a session: {why}",
         "the load had fewer workers than asked: raise max_connections, or ask for fewer";
-    CLIENT_BOUND_LATE = "CLIENT-BOUND" Warn, "lateness p99 above max(100 us, 10 % of the median)",
+    CLIENT_BOUND_LATE = "CLIENT-BOUND" Warn, "lateness p99 above max(100 µs, 10 % of the median)",
         "sweat itself started events late{where}: p99 {late}, response p50 {p50}",
         "give sweat dedicated cores or a machine, more workers, or `--precise`";
     CLIENT_BOUND_BUSY = "CLIENT-BOUND" Warn, "sweat above 80 % of a core per thread",

@@ -211,5 +211,5 @@ fn the_cost_comes_from_pairs_of_windows() {
 fn the_answer_names_the_instrument() {
     let found = only(of_mean(100));
     let answer = wait_sentences(&found, &[]);
-    assert_eq!(answer, ["LOCK_x: 1 000 waits, mean 1.00 us, p99 1.00 us, longest 1.00 us."]);
+    assert_eq!(answer, ["LOCK_x: 1 000 waits, mean 1.00 µs, p99 1.00 µs, longest 1.00 µs."]);
 }
