@@ -15,7 +15,7 @@ use super::run_names::find_run;
 use super::runs::baseline_mistake;
 use crate::analysis::{self, CheckOutcome, RunFindings};
 use crate::archive::RunRecord;
-use crate::plan::{Check, Mistake, Mistakes, checks_in};
+use crate::plan::{Check, DEFAULT_RUNS_DIR, Mistake, Mistakes, checks_in};
 use crate::report::{self, ReportStyle};
 
 /// Flags that write a file: name, format, help.
@@ -75,7 +75,8 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
         (None, None) => {}
     }
     if let Some(name) = typed_values(args, "save-baseline").pop() {
-        let dirs = typed_values(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
+        let dirs =
+            typed_values(args, "runs-dir").pop().unwrap_or_else(|| DEFAULT_RUNS_DIR.to_owned());
         mistakes.extend(baseline_mistake("--save-baseline", &name, Path::new(&dirs)));
     }
     for (name, ..) in FILES {
@@ -94,7 +95,7 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
 
 /// The run that `--base` names.
 fn read_base(run: &str, args: &ArgMatches) -> Result<(RunRecord, RunFindings), Mistake> {
-    let dirs = typed_values(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
+    let dirs = typed_values(args, "runs-dir").pop().unwrap_or_else(|| DEFAULT_RUNS_DIR.to_owned());
     let loaded = find_run(run, Path::new(&dirs)).and_then(|dir| read_run(&dir));
     loaded.map_err(|e| match e.downcast::<Mistake>() {
         Ok(mistake) => Mistake { place: format!("--base {run}"), ..mistake },

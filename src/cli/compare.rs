@@ -12,7 +12,7 @@ use crate::analysis::{
 };
 use crate::archive::{RunRecord, RunState};
 use crate::base::units::parse_share;
-use crate::plan::{Mistake, Mistakes, did_you_mean};
+use crate::plan::{DEFAULT_RUNS_DIR, Mistake, Mistakes, did_you_mean};
 use crate::report::{self as formats, FORMATS, ReportDetail, ReportStyle};
 
 use super::arguments::{positional_arg, switch_flag, value_flag};
@@ -65,7 +65,9 @@ fn add_output_flags(command: Command) -> Command {
             .hide_possible_values(true)
             .help("text, json, csv, markdown, html, ..."),
         value_flag("output", "FILE").short('o').help("Write to a file instead of standard output"),
-        value_flag("runs-dir", "DIR").default_value("runs").help("Folder with run folders"),
+        value_flag("runs-dir", "DIR")
+            .default_value(DEFAULT_RUNS_DIR)
+            .help("Folder with run folders"),
     ])
 }
 

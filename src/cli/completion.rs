@@ -11,6 +11,7 @@ use super::exit::CommandOutcome;
 use super::help::named_command;
 use super::run_names::LATEST;
 use crate::archive;
+use crate::plan::DEFAULT_RUNS_DIR;
 use crate::server::sandbox;
 
 /// The command.
@@ -152,7 +153,7 @@ fn run_names(before: &[&str]) -> Vec<String> {
     let at = before.iter().position(|word| *word == "--runs-dir");
     let mut after = at.into_iter().flat_map(|at| &before[at + 1..]);
     let apart = after.find(|word| **word != "=").copied();
-    let dir = Path::new(joined.or(apart).unwrap_or("runs"));
+    let dir = Path::new(joined.or(apart).unwrap_or(DEFAULT_RUNS_DIR));
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let runs = entries.filter(|entry| archive::is_run_folder(&entry.path()));
     let mut names: Vec<String> =

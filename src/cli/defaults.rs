@@ -11,15 +11,13 @@ use crate::analysis::caveat_ids;
 use crate::archive::RunCommand;
 use crate::base::units::parse_count;
 use crate::plan::{
-    DefaultSettings, KnownNames, MOST_WORKERS, Mistake, Mistakes, Plan, defaults_from_toml,
-    known_id,
+    DEFAULT_RUNS_DIR, DefaultSettings, KnownNames, MOST_WORKERS, Mistake, Mistakes, Plan,
+    defaults_from_toml, known_format, known_id,
 };
 use crate::report::FORMATS;
 
 /// The file, below the user's folder of configuration.
 const FILE: &str = "sweat/config.toml";
-/// Where runs go if nobody says otherwise.
-const RUNS: &str = "runs";
 /// Variables of the environment.
 const ALLOW: &str = "SWEAT_ALLOW";
 const RUNS_DIR: &str = "SWEAT_RUNS_DIR";
@@ -109,7 +107,8 @@ impl UserDefaults {
     /// Lays over a plan what its flag says, or else these defaults where the plan says nothing. `has_threads` says that
     /// the plan leaves the number of sessions to flags and defaults.
     pub(super) fn apply_to_plan(&self, plan: &mut Plan, args: &ArgMatches, has_threads: bool) {
-        let is_unset = plan.runs_dir.as_os_str().is_empty() || plan.runs_dir == Path::new(RUNS);
+        let is_unset =
+            plan.runs_dir.as_os_str().is_empty() || plan.runs_dir == Path::new(DEFAULT_RUNS_DIR);
         if is_unset || is_typed(args, "runs-dir") {
             if let Some(dir) = text_arg(args, "runs-dir") {
                 plan.runs_dir = PathBuf::from(dir);
@@ -203,11 +202,10 @@ fn read_variables(
         }
     }
     if let Some(name) = variable(FORMAT) {
-        if !known.formats.contains(&name.as_str()) {
-            let mistake = Mistake::new(FORMAT, format!("`{name}` is not known"));
-            mistakes.push(mistake.hint(format!("one of {}", known.formats.join(", "))));
+        match known_format(&name, known) {
+            Ok(name) => found.format = Some(name),
+            Err(mistake) => mistakes.push(Mistake { place: FORMAT.to_owned(), ..mistake }),
         }
-        found.format = Some(name);
     }
     if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
 }

@@ -13,7 +13,7 @@ use super::present;
 use super::progress::ProgressLine;
 use crate::base::units::ByteSize;
 use crate::experiment::{self, PlanStep, RunListener};
-use crate::plan::{Mistake, Mistakes, Plan};
+use crate::plan::{DEFAULT_RUNS_DIR, Mistake, Mistakes, Plan};
 use crate::recorder::Interval;
 use crate::report::shorten_cell;
 use crate::workload::JobProgress;
@@ -57,7 +57,9 @@ pub(super) fn command() -> Command {
             value_flag("server", "PATH")
                 .help("Its mariadbd or mysqld [default: the one installed]"),
             value_flag("seed", "N").default_value("1").help("Seed of data and lookups"),
-            value_flag("runs-dir", "DIR").default_value("runs").help("Folder for run folders"),
+            value_flag("runs-dir", "DIR")
+                .default_value(DEFAULT_RUNS_DIR)
+                .help("Folder for run folders"),
         ]),
     )
 }

@@ -6,7 +6,7 @@ use super::arguments::positional_arg;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::help::wrap_words;
-use crate::analysis::{CaveatExplanation, caveat_explanations};
+use crate::analysis::{CauseRule, CaveatExplanation, caveat_explanations, stall_causes};
 use crate::plan::{Mistake, Mistakes, nearest_name};
 use crate::report;
 
@@ -15,15 +15,15 @@ const LINE: usize = 72;
 
 pub(super) fn command() -> Command {
     Command::new("explain")
-        .about("Say what a caveat means, why it matters and what to do about it")
+        .about("Say what a caveat or a cause of stalls means, and what to do")
         .arg(
             positional_arg("id", "ID")
                 .num_args(0..)
                 .action(ArgAction::Append)
-                .help("Ids of caveats, as a report shows them; without one, the list of all"),
+                .help("Ids of caveats or causes of stalls; without one, the list of all"),
         )
         .after_help(
-            "Examples:\n  sweat explain\n  sweat explain NOISE\n  sweat explain too-short one-run",
+            "Examples:\n  sweat explain\n  sweat explain NOISE\n  sweat explain too-short one-run\n  sweat explain CHECKPOINT",
         )
 }
 
@@ -35,9 +35,10 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     }
     let (mut texts, mut mistakes) = (Vec::new(), Vec::new());
     for id in typed {
-        match find_explanation(id) {
-            Some(one) => texts.push(report::caveat_explanation_text(one)),
-            None => mistakes.push(unknown_caveat("explain", id)),
+        match (find_explanation(id), find_cause(id)) {
+            (Some(one), _) => texts.push(report::caveat_explanation_text(one)),
+            (None, Some(cause)) => texts.push(report::stall_cause_text(cause)),
+            (None, None) => mistakes.push(unknown_caveat("explain", id)),
         }
     }
     Mistakes::check(mistakes)?;
@@ -49,6 +50,12 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 fn find_explanation(typed: &str) -> Option<&'static CaveatExplanation> {
     let id = typed.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     caveat_explanations().iter().find(|one| one.id.eq_ignore_ascii_case(id))
+}
+
+/// The cause of stalls that is meant.
+fn find_cause(typed: &str) -> Option<&'static CauseRule> {
+    let id = typed.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    stall_causes().iter().find(|one| one.id.eq_ignore_ascii_case(id))
 }
 
 /// The mistake of an id that no caveat has: with those that may be meant, or all.
@@ -92,6 +99,8 @@ mod tests {
         for typed in ["NOISE", "noise", "[NOISE]", "NOISE,"] {
             assert_eq!(find_explanation(typed).unwrap().id, "NOISE", "{typed}");
         }
+        assert_eq!(find_cause("checkpoint,").unwrap().id, "CHECKPOINT");
+        assert!(find_cause("NOISE").is_none());
         assert!(find_explanation("").is_none() && find_explanation("NOIS").is_none());
     }
 

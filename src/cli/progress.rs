@@ -1,9 +1,9 @@
 //! How far a longer piece of work is: one line written over on a terminal, a plain line every two seconds elsewhere.
 
 use std::io::Write;
-use std::time::Duration;
 
 use crate::base::terminal::sanitize_text;
+use crate::base::units::show_duration;
 use crate::base::{Clock, Nanos, RealClock};
 use crate::workload::JobProgress;
 
@@ -120,20 +120,11 @@ fn progress_text(progress: &JobProgress, before: u64, elapsed: Nanos) -> String 
             text += &format!("  {}/s", group_digits(rate as u64));
         }
         if *total > *done {
-            let left = Duration::from_secs_f64((*total - *done) as f64 / rate);
-            text += &format!("  {} left", time_left(left));
+            let left = (*total - *done) as f64 / rate;
+            text += &format!("  {} left", show_duration(left, 2));
         }
     }
     text
-}
-
-/// `40 s`, `3 min`, `1.5 h`.
-pub(super) fn time_left(left: Duration) -> String {
-    match left.as_secs() {
-        s @ 0..=99 => format!("{s} s"),
-        s @ 100..=5999 => format!("{} min", s.div_ceil(60)),
-        s => format!("{:.1} h", s as f64 / 3600.0),
-    }
 }
 
 /// `1234567` as `1 234 567`.
@@ -168,7 +159,7 @@ mod tests {
         };
         assert_eq!(
             progress_text(&progress, 0, Nanos(2_000_000_000)),
-            "sbtest1  412 000 of 1 000 000 rows (41 %)  206 000/s  2 s left"
+            "sbtest1  412 000 of 1 000 000 rows (41 %)  206 000/s  3 s left"
         );
         // What was there before we looked says nothing about the rate.
         assert!(progress_text(&progress, 400_000, Nanos(2_000_000_000)).contains("  6 000/s  "));

@@ -10,7 +10,7 @@ use clap::{ArgMatches, Command, builder::PossibleValuesParser};
 use crate::analysis::{RawFile, RunFindings, analyse_run, differing_settings};
 use crate::archive::{self, RunRecord};
 use crate::base::private;
-use crate::plan::Mistake;
+use crate::plan::{DEFAULT_RUNS_DIR, Mistake};
 use crate::report::{self, FORMATS, PAGE, ReportDetail, ReportStyle};
 use crate::workload;
 
@@ -21,8 +21,6 @@ use super::exit::CommandOutcome;
 use super::present;
 use super::run_names::{find_run, run_mistake};
 
-/// Where runs go if nobody says otherwise.
-const RUNS_DIR: &str = "runs";
 /// The page a run folder gets.
 /// The page of several runs, which belongs to none of their folders.
 const OVERLAY: &str = "side-by-side.html";
@@ -49,7 +47,9 @@ pub(super) fn command() -> Command {
             value_flag("output", "FILE")
                 .short('o')
                 .help("Write to a file [default: standard output; html: RUN/report.html]"),
-            value_flag("runs-dir", "DIR").default_value(RUNS_DIR).help("Folder with run folders"),
+            value_flag("runs-dir", "DIR")
+                .default_value(DEFAULT_RUNS_DIR)
+                .help("Folder with run folders"),
         ])
         .after_help(format!(
             "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --open\n  \

@@ -1,18 +1,19 @@
 //! `sweat restore`: puts back what a killed sweat had changed on a server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
 
 use crate::client::Target;
-use crate::plan::{AddressPlan, Protocol, RefusedError};
+use crate::plan::{AddressPlan, DEFAULT_RUNS_DIR, Protocol, RefusedError};
 use crate::server::journal::{self, JournalTrust};
 use crate::server::sandbox::HomeFolders;
 
-use super::arguments::{positional_arg, value_flag};
+use super::arguments::{positional_arg, text_arg, value_flag};
 use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::run_names::find_run;
 
 pub(super) fn command() -> Command {
     let command = Command::new("restore")
@@ -26,14 +27,17 @@ pub(super) fn command() -> Command {
         .args([
             positional_arg("journal", "JOURNAL")
                 .required(true)
-                .help("A journal, or the run folder that holds it"),
+                .help("A journal, or the run that holds it: a folder, a name or `latest`"),
             value_flag("allow", "journal")
                 .value_parser(["journal"])
                 .help("journal: accept one that another sweat wrote"),
+            value_flag("runs-dir", "DIR")
+                .default_value(DEFAULT_RUNS_DIR)
+                .help("Folder with run folders"),
         ])
         .after_help(
             "Examples:\n  \
-             sweat restore runs/20261121-100000-warm\n  \
+             sweat restore latest\n  \
              sweat restore journal.jsonl -u root -p",
         );
     connection::add_address_flags(command)
@@ -44,7 +48,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let address = connection::resolve_address(args, context)?;
     let trust = if args.contains_id("allow") { JournalTrust::Any } else { JournalTrust::Own };
     let (mut back, mut left) = (0, 0);
-    let place = PathBuf::from(given);
+    let place = find_place(given, args)?;
     for path in journal::find_journals(&place) {
         if place.is_dir() && !path.exists() {
             break;
@@ -73,6 +77,16 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         context.print_message("nothing is left to put back");
     }
     Ok(if left == 0 { CommandOutcome::Done } else { CommandOutcome::Negative })
+}
+
+/// The journal or the run folder that is meant; a name that is neither a file nor a run's stands as it is.
+fn find_place(given: &str, args: &ArgMatches) -> anyhow::Result<PathBuf> {
+    let path = PathBuf::from(given);
+    let is_name = !given.contains('/') && !given.ends_with(".jsonl");
+    if path.exists() || !is_name {
+        return Ok(path);
+    }
+    find_run(given, Path::new(text_arg(args, "runs-dir").unwrap_or(DEFAULT_RUNS_DIR)))
 }
 
 /// The journal says which server, unless the words typed do; option files only help with the account.

@@ -17,7 +17,7 @@ use crate::archive::{self, PlanLock, RunRecord};
 use crate::base::RealClock;
 use crate::base::units::parse_count;
 use crate::experiment::{self, DryRunStep};
-use crate::plan::{LoadPlan, Mistake, Mistakes, Plan, TargetPlan};
+use crate::plan::{DEFAULT_RUNS_DIR, LoadPlan, Mistake, Mistakes, Plan, TargetPlan};
 use crate::workload::{self, EndpointKind};
 
 pub(super) fn command() -> Command {
@@ -111,7 +111,8 @@ pub(super) fn plan_from_args(
     context: &CliContext,
 ) -> anyhow::Result<(Plan, Option<PlanLock>)> {
     let given = text_arg(args, "plan").expect("clap asks for it");
-    let given = find_plan(given, Path::new(text_arg(args, "runs-dir").unwrap_or("runs")))?;
+    let given =
+        find_plan(given, Path::new(text_arg(args, "runs-dir").unwrap_or(DEFAULT_RUNS_DIR)))?;
     let (plan, repeats) = read_plan(&given, context)?;
     Ok((apply_args(plan, args, context)?, repeats))
 }
@@ -129,7 +130,13 @@ pub(super) fn print_steps(plan: &Plan, context: &CliContext) -> anyhow::Result<C
 }
 
 /// The plan in a file, or of a run that was made, with what it came to then.
-fn read_plan(given: &Path, context: &CliContext) -> anyhow::Result<(Plan, Option<PlanLock>)> {
+///
+/// # Errors
+/// Mistakes of the plan, or a folder that is no run's.
+pub(super) fn read_plan(
+    given: &Path,
+    context: &CliContext,
+) -> anyhow::Result<(Plan, Option<PlanLock>)> {
     if !given.is_dir() {
         return Ok((plan_file::read_user_plan(given, context)?, None));
     }

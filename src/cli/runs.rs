@@ -16,9 +16,9 @@ use crate::analysis::number_format::{format_bytes, format_plural, format_time};
 use crate::analysis::{RunFindings, analyse_run, answer_headline};
 use crate::archive::{self, RunMeta, RunState};
 use crate::base::RealClock;
-use crate::base::units::parse_time;
-use crate::plan::Mistake;
-use crate::report::format_utc;
+use crate::base::units::{parse_time, show_duration};
+use crate::plan::{DEFAULT_RUNS_DIR, Mistake};
+use crate::report::{format_utc, truncate_text};
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
@@ -77,7 +77,7 @@ fn format_flag() -> clap::Arg {
 }
 
 fn runs_dir_flag() -> clap::Arg {
-    value_flag("runs-dir", "DIR").default_value("runs").help("Where run folders are")
+    value_flag("runs-dir", "DIR").default_value(DEFAULT_RUNS_DIR).help("Where run folders are")
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -154,7 +154,12 @@ impl RunSummary {
             true => "  ",
             false => "\n  ",
         };
-        format!("{}{separator}{}\n  {}\n", self.meta.id, facts, cut_text(answer, WIDTH - 2))
+        format!(
+            "{}{separator}{}\n  {}\n",
+            self.meta.id,
+            facts,
+            truncate_text(&answer.replace(char::is_control, " "), WIDTH - 2)
+        )
     }
 
     fn to_json(&self) -> serde_json::Value {
@@ -181,23 +186,10 @@ impl RunSummary {
 
 /// `5 min ago`.
 fn age_text(age_ns: u64) -> String {
-    let minutes = age_ns / 60_000_000_000;
-    match minutes {
-        0 => "just now".to_owned(),
-        1..=119 => format!("{minutes} min ago"),
-        120..=2879 => format!("{} h ago", minutes / 60),
-        _ => format!("{} days ago", minutes / 1440),
+    match age_ns / 1_000_000_000 {
+        0..=59 => "just now".to_owned(),
+        seconds => format!("{} ago", show_duration(seconds as f64, 1)),
     }
-}
-
-/// So much of a text as fits, with a sign that more follows.
-fn cut_text(text: &str, most: usize) -> String {
-    let text = text.replace(char::is_control, " ");
-    if text.chars().count() <= most {
-        return text;
-    }
-    let kept: String = text.chars().take(most - 4).collect();
-    format!("{} ...", kept.trim_end())
 }
 
 fn list_runs(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -378,15 +370,13 @@ mod tests {
         let text = run.to_text(0);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert_eq!(text.lines().count(), 3);
-        let cut = cut_text(&"word ".repeat(40), 78);
-        assert!(cut.len() <= 78 && cut.ends_with("word ..."), "{cut}");
     }
 
     #[test]
     fn ages_are_in_the_unit_that_fits() {
         let minutes = |n: u64| age_text(n * 60_000_000_000);
-        let ages = [0, 1, 119, 120, 2879, 2880].map(minutes);
-        let words = ["just now", "1 min ago", "119 min ago", "2 h ago", "47 h ago", "2 days ago"];
+        let ages = [0, 1, 59, 60, 1439, 2880].map(minutes);
+        let words = ["just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "2 days ago"];
         assert_eq!(ages, words);
     }
 

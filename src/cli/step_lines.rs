@@ -1,15 +1,14 @@
 //! A run of several steps as lines: one for each step with the time it took, and how far the longer ones are.
 
-use std::time::Duration;
-
 use clap::ArgMatches;
 
 use super::context::CliContext;
 use super::load_display::LoadDisplay;
-use super::progress::{ProgressLine, time_left};
+use super::progress::ProgressLine;
 use crate::analysis::SteadyOutlook;
 use crate::analysis::number_format::format_number;
 use crate::archive::{PlanLock, RecordedStepKind, ServerRecord};
+use crate::base::units::show_duration;
 use crate::experiment::{self, PlanStep, RemainingTime, RunListener, TimeEstimate};
 use crate::plan::Plan;
 use crate::probe::ProbeSample;
@@ -72,7 +71,7 @@ impl<'a> StepLines<'a> {
         }
         let of_step = self.load.map_or(0.0, |(_, time)| time);
         let left = self.left.seconds_from(self.number).map(|all| (all - of_step).max(0.0));
-        let left = left.map(|s| format!(", {} left]", time_left(Duration::from_secs_f64(s))));
+        let left = left.map(|s| format!(", {} left]", show_duration(s, 2)));
         let label = progress.label.replacen(']', left.as_deref().unwrap_or("]"), 1);
         self.progress.show(&JobProgress { label, ..progress });
     }
@@ -88,9 +87,9 @@ impl<'a> StepLines<'a> {
 /// How long a plan takes: the times that it says itself, and which steps it does not say it of.
 pub(super) fn estimate_text(plan: &Plan) -> String {
     let TimeEstimate { loads, settling, unknown } = experiment::estimate_time(plan);
-    let mut text = format!("takes {} of loads", format_minutes(loads.as_secs_f64()));
+    let mut text = format!("takes {} of loads", show_duration(loads.as_secs_f64(), 2));
     if !settling.is_zero() {
-        text += &format!(", at most {} of settling", format_minutes(settling.as_secs_f64()));
+        text += &format!(", at most {} of settling", show_duration(settling.as_secs_f64(), 2));
     }
     if let Some(most) = plan.until_clear {
         text += &format!(", and more up to {most} blocks");
@@ -103,17 +102,6 @@ pub(super) fn estimate_text(plan: &Plan) -> String {
     match names.is_empty() {
         true => text,
         false => format!("{text}\n  plus {}", names.join(", ")),
-    }
-}
-
-/// `2 min 15 s`, rounded to seconds.
-fn format_minutes(seconds: f64) -> String {
-    let all = seconds.round() as u64;
-    let (hours, minutes, seconds) = (all / 3600, all / 60 % 60, all % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds} s"),
-        (0, _) => format!("{minutes} min {seconds} s"),
-        _ => format!("{hours} h {minutes} min"),
     }
 }
 
@@ -197,6 +185,8 @@ impl RunListener for StepLines<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::plan::VariantPlan;
 
@@ -219,7 +209,5 @@ mod tests {
         );
         plan.until_clear = Some(20);
         assert!(estimate_text(&plan).contains(", and more up to 20 blocks\n"));
-        assert_eq!(format_minutes(7380.0), "2 h 3 min");
-        assert_eq!(format_minutes(59.4), "59 s");
     }
 }

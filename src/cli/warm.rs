@@ -518,7 +518,7 @@ mod tests {
         let text = status_text(&warmth, &found, 20);
         assert!(text.starts_with("pool: 512 MiB of 1.00 GiB hold data (50 %), 512 MiB free\n"));
         assert!(text.contains("data: 2.00 GiB in InnoDB's indexes (larger than the pool)"));
-        assert!(text.contains("all 65 536 pages of its pool, about 0.1 s"), "{text}");
+        assert!(text.contains("all 65 536 pages of its\n      pool, about 0.1 s"), "{text}");
     }
 
     #[test]

@@ -415,6 +415,33 @@ fn a_probe_without_its_privilege_is_a_gap_and_no_abort() {
     assert!(!folder_contains(&world.runs(), "geheim"));
 }
 
+#[test]
+fn an_account_that_may_only_read_is_refused_before_a_run_is_made() {
+    let (world, fixture) = prepared();
+    fixture.sql(
+        "create user reader@localhost; grant select on sbtest.* to reader@localhost; \
+         create user writer@localhost; grant all on sbtest.* to writer@localhost",
+    );
+    let socket = socket(&fixture);
+    let load = |user: &str| {
+        let words = ["bench", "oltp_read_write", "-Dsbtest", "--table-size=1000", "--time=1"];
+        world.run(&[&words[..], &["-S", &socket, "-u", user]].concat())
+    };
+    let output = load("reader");
+    expect(&output, 2);
+    for word in ["reader@localhost", "UPDATE, DELETE, INSERT", "hint: grant it"] {
+        assert!(err(&output).contains(word), "{}", err(&output));
+    }
+    assert!(!world.runs().exists(), "a run folder was made");
+    fixture.sql("set global read_only = 1");
+    let output = load("writer");
+    expect(&output, 2);
+    assert!(err(&output).contains("read_only is on"), "{}", err(&output));
+    assert!(!world.runs().exists(), "a run folder was made");
+    fixture.sql("set global read_only = 0");
+    expect(&load("writer"), 0);
+}
+
 fn folder_contains(dir: &Path, text: &str) -> bool {
     std::fs::read_dir(dir).into_iter().flatten().flatten().any(|entry| {
         let path = entry.path();

@@ -16,7 +16,10 @@ mod text;
 
 pub use overlay::{DifferingSetting, MULTI_RUN_FORMATS, write_side_by_side};
 pub use statements::STATEMENT_FORMATS;
-pub use text::{caveat_explanation_text, caveat_list_text, format_paragraph, shorten_cell};
+pub use text::{
+    caveat_explanation_text, caveat_list_text, format_paragraph, shorten_cell, stall_cause_text,
+    truncate_text,
+};
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};

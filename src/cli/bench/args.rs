@@ -11,14 +11,15 @@ use super::super::arguments::text_arg;
 use super::super::connection;
 use super::super::context::CliContext;
 use super::super::foreign::foreign_hint;
-use super::super::plan_file;
 use super::super::present;
+use super::super::run;
+use super::super::run_names::find_plan;
 use super::flags::OWN;
 use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_rate_from_zero, parse_time};
 use crate::plan::{
-    ArrivalPlan, ArrivalSpacing, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake,
-    Mistakes, Plan, RateStages, TargetPlan, VariantPlan, nearest_or_all,
+    ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan,
+    MOST_WORKERS, Mistake, Mistakes, Plan, RateStages, TargetPlan, VariantPlan, nearest_or_all,
 };
 use crate::probe::PROBES;
 use crate::workload::{EndpointKind, KINDS, check_options, find_kind};
@@ -193,11 +194,14 @@ fn base_plan(
     context: &CliContext,
 ) -> anyhow::Result<Plan> {
     let mut plan = match args.get_one::<String>("plan") {
-        Some(path) => plan_file::read_user_plan(Path::new(path), context)?,
+        Some(given) => {
+            let runs_dir = Path::new(text_arg(args, "runs-dir").unwrap_or(DEFAULT_RUNS_DIR));
+            run::read_plan(&find_plan(given, runs_dir)?, context)?.0
+        }
         None => Plan {
             variants: vec![VariantPlan::default()],
             passes: 1,
-            runs_dir: PathBuf::from("runs"),
+            runs_dir: PathBuf::from(DEFAULT_RUNS_DIR),
             ..Plan::default()
         },
     };

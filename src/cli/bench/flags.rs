@@ -25,7 +25,7 @@ pub(super) fn add_load_flags(command: Command) -> Command {
         value_flag("events", "N").help("Stop after this many events [default: 0, no limit]"),
         switch_flag("until-steady").help("Stop once the load is steady; --time is the limit"),
         value_flag("stages", "LIST").help("Rates in turn, as '10s:0..500, 1m:500, 10s:500..0'"),
-        value_flag("plan", "FILE").help("Read the plan from this file; flags override it"),
+        value_flag("plan", "PLAN").help("Read the plan from this file or run; flags override it"),
     ];
     let rare = [
         value_flag("arrival", "KIND")

@@ -163,7 +163,7 @@ mod tests {
         let text = to_text(&found());
         assert!(
             text.starts_with(
-                "1 500 records of 1 session, 1 at once: 1 200 statements would be sent, 300 left \
+                "1 500 records of 1 session, 1 at once: 1 200 statements would be sent, 300 left\n\
                  out (20.0 %)\n5.00 s by the log's clock\n"
             ),
             "{text}"

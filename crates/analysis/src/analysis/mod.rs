@@ -66,6 +66,7 @@ pub use findings::{
 
 pub use one_run::{analyse_run, judge_interim};
 pub use sentences::NOT_RELIABLE;
+pub use stalls::{CauseRule, stall_causes};
 
 pub use live_stats::{LatencyBand, LiveInterval, LiveStats, LiveWarning, LoadTotals, SystemStats};
 pub use steady::{SteadyOutlook, SteadyWatcher, steady_in_words};

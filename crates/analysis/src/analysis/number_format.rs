@@ -1,5 +1,7 @@
 //! Numbers as people read them: three significant digits, groups of three, a dash for what is not known.
 
+use crate::base::units::show_duration;
+
 /// What stands for a number that is not known.
 pub const UNKNOWN: &str = "-";
 
@@ -59,21 +61,7 @@ pub fn format_time(seconds: f64) -> String {
         s if s < 999.5e-6 => format!("{} µs", format_number(seconds * 1e6)),
         s if s < 0.9995 => format!("{} ms", format_number(seconds * 1e3)),
         s if s < 180.0 => format!("{} s", format_number(seconds)),
-        s => {
-            let whole = s.round() as u64;
-            let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
-            let mut parts = Vec::new();
-            if hours > 0 {
-                parts.push(format!("{hours} h"));
-            }
-            if minutes > 0 {
-                parts.push(format!("{minutes} min"));
-            }
-            if rest > 0 {
-                parts.push(format!("{rest} s"));
-            }
-            parts.join(" ")
-        }
+        s => show_duration(s, 4),
     }
 }
 

@@ -221,6 +221,18 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A length of time for people, in whole seconds and at most so many units: `2 min 15 s`, `3 h`, `2 days`.
+pub fn show_duration(seconds: f64, units: usize) -> String {
+    let all = seconds.max(0.0).round() as u64;
+    let days = if all < 2 * 86_400 { "day" } else { "days" };
+    let parts =
+        [(all / 86_400, days), (all / 3600 % 24, "h"), (all / 60 % 60, "min"), (all % 60, "s")];
+    let first = parts.iter().position(|(number, _)| *number > 0).unwrap_or(parts.len() - 1);
+    let shown = parts[first..].iter().take(units).enumerate();
+    let told = shown.filter(|(place, (number, _))| *place == 0 || *number > 0);
+    told.map(|(_, (number, unit))| format!("{number} {unit}")).collect::<Vec<_>>().join(" ")
+}
+
 /// A time as one would type it: `1m 30s`, `200ms`.
 pub fn show_time(time: Duration) -> String {
     humantime::format_duration(time).to_string()
@@ -302,6 +314,23 @@ mod tests {
         assert_eq!(show_bytes(1536), "1.50 KiB");
         assert_eq!(show_bytes(256 << 20), "256 MiB");
         assert_eq!(ByteSize::Bytes(3 << 29).to_string(), "1536M");
+    }
+
+    #[test]
+    fn durations_for_people() {
+        for (seconds, units, text) in [
+            (0.0, 2, "0 s"),
+            (59.4, 2, "59 s"),
+            (75.0, 2, "1 min 15 s"),
+            (600.0, 2, "10 min"),
+            (7380.0, 2, "2 h 3 min"),
+            (3725.0, 3, "1 h 2 min 5 s"),
+            (7199.0, 1, "1 h"),
+            (90_000.0, 2, "1 day 1 h"),
+            (200_000.0, 1, "2 days"),
+        ] {
+            assert_eq!(show_duration(seconds, units), text);
+        }
     }
 
     proptest! {

@@ -7,7 +7,7 @@ mod read;
 mod variants;
 mod write;
 
-pub use defaults::{DefaultSettings, KnownNames, defaults_from_toml, known_id};
+pub use defaults::{DefaultSettings, KnownNames, defaults_from_toml, known_format, known_id};
 pub use read::{DeclareOptions, KnownPlugins, from_toml};
 pub use write::to_toml;
 

@@ -16,7 +16,7 @@ pub use check::{Check, CheckCondition, checks_in};
 pub use compare::{DecidePlan, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
 pub use file::{
     CONSENT, DeclareOptions, DefaultSettings, KnownNames, KnownPlugins, defaults_from_toml,
-    from_toml, known_id, to_toml,
+    from_toml, known_format, known_id, to_toml,
 };
 pub use nearest::{did_you_mean, nearest_name, nearest_or_all, unknown_name};
 pub use objective::{Metric, MetricUnit, Objective, Relation};
@@ -217,6 +217,8 @@ pub struct LoadPlan {
     pub until_steady: bool,
 }
 
+/// Where run folders are if nobody says otherwise.
+pub const DEFAULT_RUNS_DIR: &str = "runs";
 /// How long a load may take that is to end once it is steady, if nothing else is said: enough for a warm-up of some
 /// minutes and as long again.
 pub const LONGEST_UNTIL_STEADY: Duration = Duration::from_secs(30 * 60);

@@ -337,9 +337,9 @@ mod tests {
 
     #[test]
     fn a_file_just_written_is_in_the_page_cache_until_it_is_evicted() {
-        // Beside the sources: the folder for temporary files may lie in memory.
-        let dir =
-            tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
+        // Beside the test program: the folder for temporary files may lie in memory.
+        let program = std::env::current_exe().unwrap();
+        let dir = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
         let path = dir.path().join("t.ibd");
         std::fs::write(&path, vec![1; 4 << 20]).unwrap();
         assert_eq!(count_resident_bytes(std::slice::from_ref(&path)), Some(4 << 20));

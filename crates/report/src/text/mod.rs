@@ -24,10 +24,10 @@ use crate::analysis::{
 use crate::archive::ServerRecord;
 
 use super::{ReportDetail, ReportFormat, ReportStyle};
-pub use explain::{caveat_explanation_text, caveat_list_text};
+pub use explain::{caveat_explanation_text, caveat_list_text, stall_cause_text};
 pub(super) use sides::side_facts;
 use table::TextTable;
-pub use table::shorten_cell;
+pub use table::{shorten_cell, truncate_text};
 
 /// Columns of a page.
 pub(super) const WIDTH: usize = 80;

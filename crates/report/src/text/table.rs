@@ -23,7 +23,7 @@ pub fn shorten_cell(text: &str, width: usize) -> String {
 }
 
 /// The text, or as much of its beginning as fits and two dots.
-pub(crate) fn truncate_text(text: &str, most: usize) -> String {
+pub fn truncate_text(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

@@ -28,6 +28,7 @@ use columns::TimeSpan;
 use detect::{SlowStretch, StallDetection, detect_stalls};
 use grid::CountGrid;
 use period::find_period;
+pub use rules::{CauseRule, stall_causes};
 
 /// Shorter loads say nothing about stalls, seconds.
 const SHORTEST_S: f64 = 3.0;

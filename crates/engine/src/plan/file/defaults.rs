@@ -54,9 +54,8 @@ pub fn defaults_from_toml(
         threads: root.read_count("threads", 1, MOST_WORKERS).map(|n| n as usize),
         format: root.read_text("format"),
     };
-    if let Some(format) = found.format.as_deref().filter(|name| !known.formats.contains(name)) {
-        let hint = nearest_or_all(format, known.formats.iter().copied());
-        root.add_mistake("format", &format!("`{format}` is not known"), Some(hint));
+    if let Some(Err(mistake)) = found.format.as_deref().map(|name| known_format(name, known)) {
+        root.add_mistake("format", &mistake.why, mistake.hint);
     }
     root.check_unknown_keys();
     drop(root);
@@ -73,6 +72,18 @@ fn read_ids(root: &PlanSection<'_>, typed: &[String], known: &KnownNames<'_>) ->
         }
     }
     ids
+}
+
+/// A format as it is known.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn known_format(typed: &str, known: &KnownNames<'_>) -> Result<String, Mistake> {
+    if known.formats.contains(&typed) {
+        return Ok(typed.to_owned());
+    }
+    let hint = nearest_or_all(typed, known.formats.iter().copied());
+    Err(Mistake::new("format", format!("`{typed}` is not known")).hint(hint))
 }
 
 /// A caveat's id as it is known.

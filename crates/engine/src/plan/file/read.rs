@@ -11,8 +11,8 @@ use super::document::{MistakeCollector, PlanSection};
 use super::variants::read_variants;
 use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
 use crate::plan::{
-    AddressPlan, ArrivalPlan, ArrivalSpacing, DecidePlan, LONGEST_UNTIL_STEADY, LoadPlan,
-    MOST_WORKERS, Mistake, OptionSpec, Options, Plan, ProbePlan, RateStages, ResetPlan,
+    AddressPlan, ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, DecidePlan, LONGEST_UNTIL_STEADY,
+    LoadPlan, MOST_WORKERS, Mistake, OptionSpec, Options, Plan, ProbePlan, RateStages, ResetPlan,
     SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest_or_all,
 };
 
@@ -89,7 +89,7 @@ fn read_plan(root: &PlanSection<'_>, known: &KnownPlugins) -> Plan {
         allow: root.read_texts("allow").unwrap_or_default(),
         waits: root.read_text("waits"),
         probes: read_probes(&probes, known),
-        runs_dir: root.read_text("runs-dir").map_or_else(|| PathBuf::from("runs"), PathBuf::from),
+        runs_dir: root.read_text("runs-dir").unwrap_or_else(|| DEFAULT_RUNS_DIR.to_owned()).into(),
     };
     check_combinations(root, &mut plan);
     [&workload, &load, &probes, &decide, root]

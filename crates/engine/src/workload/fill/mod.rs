@@ -8,12 +8,14 @@ mod columns;
 mod pool;
 mod row_buffer;
 mod send;
+mod write_access;
 
 pub(crate) use columns::{
     ExpectedColumn, column_mismatch, columns_match, current_database, drop_matching_tables,
     read_columns,
 };
 pub(crate) use row_buffer::RowBuffer;
+pub(crate) use write_access::{HarmlessWrite, check_write_access};
 
 use super::DataJob;
 use crate::client::Target;

@@ -87,7 +87,14 @@ impl Workload for BulkInsertWorkload {
         let first = table::table_names(1);
         let found = fill::read_columns(&mut session, &first)?;
         match found.get(&first[0]) {
-            Some(columns) if fill::columns_match(columns, COLUMNS) => Ok(()),
+            Some(columns) if fill::columns_match(columns, COLUMNS) => {
+                let name = &first[0];
+                let sql = format!("INSERT INTO {name} (id, k) SELECT 1, 1 FROM DUAL WHERE 1 = 0");
+                match fill::check_write_access(&mut session, name, &[("INSERT", sql)])? {
+                    Some(mistake) => Err(mistake.into()),
+                    None => Ok(()),
+                }
+            }
             Some(columns) => Err(fill::column_mismatch(&first[0], columns, COLUMNS).into()),
             None => Err(anyhow::Error::new(
                 Mistake::new(format!("table {}", first[0]), "does not exist")

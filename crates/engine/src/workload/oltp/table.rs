@@ -6,7 +6,7 @@ use crate::base::Stop;
 use crate::base::random::Rng;
 use crate::client::{Session, Target};
 use crate::plan::{Mistake, Mistakes};
-use crate::workload::fill::{self, ExpectedColumn, FillSource, RowBuffer};
+use crate::workload::fill::{self, ExpectedColumn, FillSource, HarmlessWrite, RowBuffer};
 use crate::workload::{DataJob, DataReach, JobProgress};
 
 use super::OltpWorkload;
@@ -100,6 +100,12 @@ pub(super) fn check_tables(workload: &OltpWorkload, stop: &Stop) -> anyhow::Resu
     if !mistakes.is_empty() {
         return Err(Mistakes(truncate_mistakes(mistakes)).into());
     }
+    for name in &names {
+        let writes = harmless_writes(workload, name);
+        if let Some(mistake) = fill::check_write_access(&mut session, name, &writes)? {
+            return Err(mistake.into());
+        }
+    }
     settle_size(workload, &names, &sizes);
     let number = |text: Option<String>| text.and_then(|t| t.parse().ok());
     let most = number(session.query_scalar("SELECT @@max_prepared_stmt_count")?);
@@ -110,6 +116,31 @@ pub(super) fn check_tables(workload: &OltpWorkload, stop: &Stop) -> anyhow::Resu
         let _ = workload.allowed.set((most, taken));
     }
     Ok(())
+}
+
+/// What the load does to a table, as statements that find no row; none for a load that only reads.
+fn harmless_writes(workload: &OltpWorkload, name: &str) -> Vec<HarmlessWrite> {
+    use OltpStatement::{Delete, IndexUpdate, Insert, InsertNew, NonIndexUpdate};
+    let has = |kinds: &[OltpStatement]| workload.texts.iter().any(|(s, _)| kinds.contains(s));
+    [
+        (
+            has(&[IndexUpdate, NonIndexUpdate]),
+            ("UPDATE", format!("UPDATE {name} SET k = k, c = c WHERE 1 = 0")),
+        ),
+        (has(&[Delete]), ("DELETE", format!("DELETE FROM {name} WHERE 1 = 0"))),
+        (
+            has(&[Insert, InsertNew]),
+            (
+                "INSERT",
+                format!(
+                    "INSERT INTO {name} (id, k, c, pad) SELECT 0, 0, '', '' FROM DUAL WHERE 1 = 0"
+                ),
+            ),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(is_sent, write)| is_sent.then_some(write))
+    .collect()
 }
 
 /// The highest id of a table: it tells about how many rows there are, and costs nothing to find.
