@@ -99,6 +99,69 @@ fn a_cut_folder_is_shown_with_its_damage() {
     assert!(text.contains("warn [DAMAGE] the run folder is not complete: "), "{text}");
 }
 
+/// Pages of every kind that needs no server, in one folder.
+fn pages_without_server() -> (TempDir, Vec<String>) {
+    let (dir, _run) = copy();
+    let place = dir.path();
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/logs");
+    let log = logs.join("mariadb10.11_verbose.slow.log").display().to_string();
+    let long = "innodb_flush_log_at_trx_commit_after";
+    for (args, exits) in [
+        (&["bench", "null", "-q", "--time=300ms", "--name=before"][..], &[0][..]),
+        (&["bench", "null", "-q", "--time=300ms", "--name", long], &[0]),
+        (&["sweep", "threads=1,2,3", "-q", "--time=300ms", "null"], &[0]),
+        (&["report", "before", "--format=html", "-o", "bench.html"], &[0]),
+        (&["report", "demo", "--format=html", "-o", "demo.html"], &[0]),
+        (&["report", "latest", "--format=html", "-o", "sweep.html"], &[0]),
+        (&["report", "demo", "before", long, "--format=html", "-o", "sides.html"], &[0]),
+        (&["compare", long, "--base=before", "--format=html", "-o", "compare.html"], &[0, 1]),
+    ] {
+        let output = sweat(place, args);
+        let code = output.status.code().unwrap();
+        assert!(exits.contains(&code), "{args:?}: {code} {}", err(&output));
+    }
+    let digest = sweat(place, &["digest", "-q", "--format=html", &log]);
+    std::fs::write(place.join("digest.html"), &digest.stdout).unwrap();
+    let names = ["bench", "demo", "sweep", "sides", "compare", "digest"];
+    (dir, names.map(|name| format!("{name}.html")).to_vec())
+}
+
+#[test]
+fn pages_fit_a_phone_and_a_table_is_sorted_by_its_heads() {
+    let (dir, names) = pages_without_server();
+    let frames: String = names
+        .iter()
+        .map(|name| format!("<iframe src=\"{name}\" style=\"width:400px;height:800px\"></iframe>"))
+        .collect();
+    // Each page in a frame as wide as a phone's screen; the statements by their count.
+    let look = r#"<script>
+        addEventListener("load", () => {
+          const pages = [...document.querySelectorAll("iframe")].map((f) => f.contentDocument);
+          const root = document.documentElement;
+          root.dataset.widths = pages.map((page) => page.documentElement.scrollWidth).join(" ");
+          const head = [...pages.at(-1).querySelectorAll("thead th")].find((th) => th.textContent === "count");
+          head.querySelector("button").click();
+          const cells = pages.at(-1).querySelectorAll(`tbody td:nth-child(${head.cellIndex + 1})`);
+          root.dataset.counts = [...cells].map((cell) => cell.dataset.value).join(" ");
+        });
+        </script>"#;
+    let path = dir.path().join("frames.html");
+    std::fs::write(&path, format!("<!DOCTYPE html>\n<body>{frames}{look}</body>")).unwrap();
+    let Some(dom) = browse(&path) else { return };
+    let value = |name: &str| -> Vec<u64> {
+        let text = dom.split(&format!("data-{name}=\"")).nth(1).unwrap_or_default();
+        let text = text.split('"').next().unwrap_or_default();
+        text.split(' ').filter_map(|number| number.parse().ok()).collect()
+    };
+    let widths = value("widths");
+    assert_eq!(widths.len(), names.len(), "{dom}");
+    for (name, width) in names.iter().zip(widths) {
+        assert!(width <= 400, "{name} is {width} pixels wide");
+    }
+    let counts = value("counts");
+    assert!(counts.len() > 5 && counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
+}
+
 /// What the browser makes of a page; `None` without a browser.
 #[expect(clippy::disallowed_methods, reason = "a test in a browser")]
 fn browse(page: &Path) -> Option<String> {
@@ -114,6 +177,7 @@ fn browse(page: &Path) -> Option<String> {
             "--disable-component-update",
             "--disable-sync",
             "--disable-dev-shm-usage",
+            "--allow-file-access-from-files",
             "--window-size=1200,2400",
             "--virtual-time-budget=3000",
             "--dump-dom",

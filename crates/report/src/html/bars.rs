@@ -122,7 +122,7 @@ fn draw_variant_name(
     y: f64,
     rows: usize,
 ) {
-    let lines = wrap_label(variant, ((left - 12.0) / 6.8) as usize);
+    let lines = wrap_label(variant, ((left - 12.0) / 7.8) as usize);
     let middle = y + rows as f64 * BAR / 2.0;
     draw_label(
         svg,

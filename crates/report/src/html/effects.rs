@@ -128,7 +128,7 @@ fn draw_effects(
          numbers.</desc>"
     );
     let bottom = height - BOTTOM + 4.0;
-    draw_ticks(&mut svg, &x, ends, bottom);
+    draw_ticks(&mut svg, &x, ends, bottom, width);
     let _ = write!(
         svg,
         "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
@@ -166,7 +166,7 @@ fn draw_effects(
     svg + "</svg>"
 }
 
-fn draw_ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom: f64) {
+fn draw_ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom: f64, width: f64) {
     let place = |percent: f64| (1.0 + percent / 100.0).ln();
     // Zero first, then from the outside inwards as far as there is room.
     let mut labels: Vec<f64> = LABELS.to_vec();
@@ -180,13 +180,15 @@ fn draw_ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom
         taken.push(x(at));
         let class = if percent == 0.0 { "axis" } else { "grid" };
         let is_far = ends.1 > FAR || ends.0 < -FAR;
+        let word = tick_text(percent, is_far);
         let _ = write!(
             svg,
             "<path class=\"{class}\" d=\"M{at:.1} {TOP}V{bottom:.1}\" stroke=\"{}\"/>\
-             <text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+             <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{word}</text>",
             if percent == 0.0 { "#888" } else { "#ddd" },
+            // The last label stays within the picture.
+            x(at).min(width - 4.0 * word.chars().count() as f64),
             bottom + 15.0,
-            tick_text(percent, is_far),
             at = x(at),
         );
     }

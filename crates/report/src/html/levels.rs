@@ -82,7 +82,7 @@ fn range_ends(level: &VariantLevel) -> Option<(f64, f64)> {
 fn draw_levels(shown: &[VariantLevel], (width, left): (f64, f64), form: &str) -> String {
     let (measure, scale) = metric_measure(shown[0].metric);
     let names: Vec<Vec<String>> =
-        shown.iter().map(|l| wrap_label(&l.name, ((left - 14.0) / 6.9) as usize)).collect();
+        shown.iter().map(|l| wrap_label(&l.name, ((left - 14.0) / 7.8) as usize)).collect();
     // An interval that is far too wide would leave nothing of the bars.
     let most = shown.iter().map(|l| l.value).fold(0.0, f64::max) * 2.5;
     let ends = shown.iter().filter_map(range_ends).map(|ends| ends.1.min(most));

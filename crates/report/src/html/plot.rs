@@ -234,7 +234,9 @@ impl Plot {
             let _ = write!(
                 svg,
                 "<path class=\"axis\" d=\"M{at:.1} {bottom}v5\" stroke=\"#888\"/>\
-                 <text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                 <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                // The last label stays within the picture.
+                at.min(right + 10.0 - half),
                 bottom + 18.0,
                 escape_html(word)
             );

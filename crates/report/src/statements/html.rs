@@ -1,4 +1,5 @@
-//! For browsers: one page without scripts. Statements come from strangers: all of them are escaped.
+//! For browsers: one page that reads without script; a script sorts its table. Statements come from strangers: all of
+//! them are escaped.
 
 use std::io::{self, Write};
 
@@ -11,6 +12,10 @@ use crate::analysis::{StatementClass, StatementFindings};
 
 /// Place of the column that holds the statement.
 const STATEMENT: usize = 0;
+/// Sorts the table.
+const SCRIPT: &str = include_str!("sort.js");
+/// Logs named at the top; more are folded.
+const LISTED: usize = 3;
 
 pub(super) fn write_html(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
     write!(
@@ -18,20 +23,17 @@ pub(super) fn write_html(found: &StatementFindings, out: &mut dyn Write) -> io::
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"generator\" content=\"sweat {}\">\n<title>Statements \u{b7} sweat</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{}{} in {}</h1>\n\
-         <p>{} of log: {}</p>\n",
+         <style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <header><div><p class=\"brand\">sweat <span>digest</span></p><h1>{}{} in {}</h1>\n\
+         <p class=\"facts\">{}</p></div></header>\n<main>\n<section>\n{}",
         escape::escape_html(&found.tool_version),
         format_plural(found.statements, "statement", "statements"),
         super::possible_note(found),
         format_plural(found.classes_in_all as u64, "class", "classes"),
-        format_bytes(found.bytes as f64),
-        escape::escape_html(&found.sources.join(", ")),
+        sources_text(found),
+        notes_list(found),
     )?;
-    for note in &found.notes {
-        writeln!(out, "<p>{}</p>", escape::escape_html(note))?;
-    }
     let head = [
-        "#",
         "statement",
         "share of time",
         "total time",
@@ -51,13 +53,14 @@ pub(super) fn write_html(found: &StatementFindings, out: &mut dyn Write) -> io::
     let cells: String = head.iter().enumerate().map(cell).collect();
     write!(
         out,
-        "<div class=\"scroll\">\n<table class=\"statements\">\n\
+        "<div class=\"scroll\">\n<table class=\"statements sortable\">\n\
          <thead><tr>{cells}</tr></thead>\n<tbody>\n"
     )?;
     for (place, class) in found.classes.iter().enumerate() {
         writeln!(out, "{}", class_row(place + 1, class))?;
     }
-    writeln!(out, "</tbody>\n</table>\n</div>\n</main>\n</body>\n</html>")
+    writeln!(out, "</tbody>\n</table>\n</div>\n</section>\n</main>")?;
+    write!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
 fn class_row(place: usize, class: &StatementClass) -> String {
@@ -73,24 +76,46 @@ fn class_row(place: usize, class: &StatementClass) -> String {
         database.unwrap_or_default(),
         seen.unwrap_or_default(),
     );
+    let count = |n: Option<u64>| n.map(|n| n as f64);
     let cells = [
-        digest,
-        class.share.map_or_else(|| "\u{2013}".to_owned(), share_cell),
-        spent(class.total_s),
-        format_count(class.count),
-        spent(class.p50_s),
-        spent(class.p95_s),
-        spent(class.p99_s),
-        spent(class.max_s),
-        rows(class.rows_sent),
-        rows(class.rows_examined),
-        format_count(class.errors),
+        (class.share.map_or_else(|| "\u{2013}".to_owned(), share_cell), class.share),
+        (spent(class.total_s), class.total_s),
+        (format_count(class.count), count(Some(class.count))),
+        (spent(class.p50_s), class.p50_s),
+        (spent(class.p95_s), class.p95_s),
+        (spent(class.p99_s), class.p99_s),
+        (spent(class.max_s), class.max_s),
+        (rows(class.rows_sent), count(class.rows_sent)),
+        (rows(class.rows_examined), count(class.rows_examined)),
+        (format_count(class.errors), count(Some(class.errors))),
     ];
-    let cell = |(place, cell): (usize, &String)| match place {
-        STATEMENT => format!("<th scope=\"row\">{cell}</th>"),
-        _ => format!("<td class=\"number\">{cell}</td>"),
+    let cell = |(text, value): &(String, Option<f64>)| {
+        let value = value.map(|value| format!(" data-value=\"{value}\"")).unwrap_or_default();
+        format!("<td class=\"number\"{value}>{text}</td>")
     };
-    format!("<tr>{}</tr>", cells.iter().enumerate().map(cell).collect::<String>())
+    let cells: String = cells.iter().map(cell).collect();
+    format!("<tr><th scope=\"row\">{digest}</th>{cells}</tr>")
+}
+
+/// How much of which logs was read.
+fn sources_text(found: &StatementFindings) -> String {
+    let names = escape::escape_html(&found.sources.join(", "));
+    let bytes = format_bytes(found.bytes as f64);
+    match found.sources.len() {
+        0..=LISTED => format!("{bytes} of log: {names}"),
+        many => format!(
+            "{bytes} of log</p>\n<details class=\"small\"><summary>{many} files</summary>{names}\
+             </details><p>"
+        ),
+    }
+}
+
+fn notes_list(found: &StatementFindings) -> String {
+    if found.notes.is_empty() {
+        return String::new();
+    }
+    let notes = found.notes.iter().map(|note| format!("<li>{}</li>", escape::escape_html(note)));
+    format!("<ul class=\"small notes\">{}</ul>\n", notes.collect::<String>())
 }
 
 /// The share in words and as a bar.

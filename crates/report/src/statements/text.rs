@@ -10,9 +10,11 @@ use crate::analysis::number_format::{
 };
 use crate::analysis::{StatementClass, StatementFindings};
 
-/// Columns of a page, and of a statement in its table.
+/// Columns of a page, and of a statement in its table at most.
 const WIDTH: usize = 80;
 const STATEMENT: usize = 36;
+/// The statement's column is as wide as its head at least.
+const HEAD: usize = 9;
 /// So much of a digest or an example is shown; JSON and the page have all of it.
 const SHOWN: usize = 220;
 /// A word that is longer is broken.
@@ -44,19 +46,27 @@ pub(super) fn write_text(found: &StatementFindings, out: &mut dyn Write) -> io::
 }
 
 fn write_table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = TextTable::new(&["#", "share", "total", "count", "p50", "p99", "statement"])
-        .align_left("statement");
+    let head = ["#", "share", "total", "count", "p50", "p99", "statement"];
     let spent = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), format_time);
+    let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
     for (place, class) in found.classes.iter().enumerate() {
-        table.add_row(vec![
+        rows.push(vec![
             (place + 1).to_string(),
             class.share.map_or_else(|| UNKNOWN.to_owned(), format_percent),
             spent(class.total_s),
             format_count(class.count),
             spent(class.p50_s),
             spent(class.p99_s),
-            truncate_text(&one_line(&class.digest), STATEMENT),
         ]);
+    }
+    // The statement takes what the other columns leave.
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let taken: usize = (0..head.len() - 1).filter_map(width).map(|width| width + 2).sum();
+    let room = WIDTH.saturating_sub(taken).clamp(HEAD, STATEMENT);
+    let mut table = TextTable::new(&head).align_left("statement");
+    for (row, class) in rows[1..].iter().zip(&found.classes) {
+        let statement = truncate_text(&one_line(&class.digest), room);
+        table.add_row(row.iter().cloned().chain([statement]).collect());
     }
     table.write(WIDTH, out)
 }
