@@ -30,16 +30,15 @@ pub(super) fn command() -> Command {
         .about("Run a load and measure it")
         .override_usage("sweat bench WORKLOAD [prepare|run|cleanup] [OPTIONS]")
         .subcommand_value_name("WORKLOAD")
-        .subcommand_help_heading("Workloads")
+        .subcommand_help_heading(
+            "Workloads, with their own options in `sweat bench WORKLOAD --help`",
+        )
         .disable_help_subcommand(true)
         .after_help(
-            "`sweat bench WORKLOAD --help` lists the options of that workload.\n\n\
-             Examples:\n  \
+            "Examples:\n  \
              sweat bench oltp_read_write --sandbox --tables=4 --threads=8 --time=30\n  \
              sweat bench oltp_point_select prepare -h db1 -D sbtest --table-size=1M\n  \
-             sweat bench oltp_point_select -h db1 -D sbtest --rate=5000 --time=1m\n  \
-             sweat bench oltp_read_only --sandbox --threads=16 --stages '10s:0..2k, 1m:2k'\n  \
-             sweat bench null --threads=2 --time=5",
+             sweat bench oltp_point_select -h db1 -D sbtest --rate=5000 --time=1m",
         );
     for kind in KINDS.iter().filter(|kind| kind.as_recorded().is_none()) {
         command = command.subcommand(workload_subcommand(*kind));

@@ -23,7 +23,8 @@ pub(super) fn command() -> Command {
                 .help("Ids of caveats or causes of stalls; without one, the list of all"),
         )
         .after_help(
-            "Examples:\n  sweat explain\n  sweat explain NOISE\n  sweat explain too-short one-run\n  sweat explain CHECKPOINT",
+            "Examples:\n  sweat explain\n  sweat explain NOISE\n  \
+             sweat explain too-short one-run\n  sweat explain CHECKPOINT",
         )
 }
 

@@ -29,13 +29,16 @@ pub(super) fn add_present_flags(command: Command) -> Command {
                 .value_parser(FORMATS.iter().map(|f| f.name).collect::<Vec<_>>())
                 .default_value("text")
                 .hide_possible_values(true)
-                .help("text, json, csv, csv-summary, markdown, html, ..."),
+                .help("text, json, csv, markdown, html, ..."),
             verbose_flag(),
-            switch_flag("strict").help("Exit code 4 if the result is void"),
+            switch_flag("strict").hide_short_help(true).help("Exit code 4 if the result is void"),
             open_flag(),
-            value_flag("save-baseline", "NAME").help("Keep this run under a name, for --base NAME"),
+            value_flag("save-baseline", "NAME")
+                .hide_short_help(true)
+                .help("Keep this run under a name, for --base NAME"),
             value_flag("allow", "ID")
                 .action(ArgAction::Append)
+                .hide_short_help(true)
                 .help("Accept this caveat: still shown, but it does not void the run"),
         ]
         .map(|arg| arg.help_heading(OUTPUT_HEADING)),

@@ -24,7 +24,7 @@ fn every_help_ends_with_examples() {
     commands(&program, "sweat", &mut |path, command| {
         seen += 1;
         let words: Vec<&str> = path.split(' ').skip(1).collect();
-        let help = help::help_text(&words, command);
+        let help = help::help_text(&words, command, help::HelpExtent::All);
         let Some((_, examples)) = help.split_once("\nExamples:\n") else {
             wrong.push(format!("{path} --help has no examples"));
             return;

@@ -139,7 +139,8 @@ fn pages_fit_a_phone_and_a_table_is_sorted_by_its_heads() {
           const pages = [...document.querySelectorAll("iframe")].map((f) => f.contentDocument);
           const root = document.documentElement;
           root.dataset.widths = pages.map((page) => page.documentElement.scrollWidth).join(" ");
-          const head = [...pages.at(-1).querySelectorAll("thead th")].find((th) => th.textContent === "count");
+          const heads = [...pages.at(-1).querySelectorAll("thead th")];
+          const head = heads.find((th) => th.textContent === "count");
           head.querySelector("button").click();
           const cells = pages.at(-1).querySelectorAll(`tbody td:nth-child(${head.cellIndex + 1})`);
           root.dataset.counts = [...cells].map((cell) => cell.dataset.value).join(" ");

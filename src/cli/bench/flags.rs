@@ -59,7 +59,9 @@ pub(super) fn add_output_flags(command: Command) -> Command {
     let command = command.args(
         [
             value_flag("name", "TEXT").help("Name of the run [default: the workload's]"),
-            value_flag("runs-dir", "DIR").help("Folder for run folders [default: runs]"),
+            value_flag("runs-dir", "DIR")
+                .hide_short_help(true)
+                .help("Folder for run folders [default: runs]"),
             switch_flag("quiet").short('q').help("Show only the summary"),
             switch_flag("plain")
                 .hide_short_help(true)
@@ -75,15 +77,60 @@ pub(super) fn add_output_flags(command: Command) -> Command {
     present::add_present_flags(command)
 }
 
+/// Options of workloads that few need.
+const RARE: &[&str] = &[
+    "secondary",
+    "create-secondary",
+    "mysql-storage-engine",
+    "create-table-options",
+    "table-name",
+    "mysql-dry-run",
+    "rand-seed",
+    "rand-spec-iter",
+    "rand-spec-pct",
+    "rand-spec-res",
+    "rand-pareto-h",
+    "rand-zipfian-exp",
+    "from-start",
+    "allow-functions",
+    "now",
+    "statement-limit",
+    "trust-log-clients",
+    "classes",
+    "once",
+];
+/// What the workloads named so begin with, and options that only they use.
+const RANDOM_SELECTS: &str = "select_random";
+const OF_RANDOM_SELECTS: &[&str] = &["random-points", "number-of-ranges", "random-ranges", "delta"];
+/// Options that all the others use.
+const OF_TRANSACTIONS: &[&str] = &[
+    "point-selects",
+    "simple-ranges",
+    "sum-ranges",
+    "order-ranges",
+    "distinct-ranges",
+    "index-updates",
+    "non-index-updates",
+    "delete-inserts",
+    "range-selects",
+    "skip-trx",
+];
+
 /// Adds a workload's own options.
 pub(super) fn add_workload_flags(mut command: Command, specs: &[OptionSpec]) -> Command {
     for spec in specs {
         let long = spec.name.replace('_', "-");
+        let foreign = match command.get_name().starts_with(RANDOM_SELECTS) {
+            true => OF_TRANSACTIONS,
+            false => OF_RANDOM_SELECTS,
+        };
+        let is_rare = [RARE, foreign].iter().any(|names| names.contains(&long.as_str()));
         let mut arg = Arg::new(format!("{OWN}{}", spec.name))
             .long(long)
             .help(option_help(spec))
             .value_name(value_name(&spec.kind))
             .action(ArgAction::Append)
+            .hide_short_help(is_rare)
             .help_heading("Workload");
         if let Some(alias) = spec.alias {
             arg = arg.alias(alias);

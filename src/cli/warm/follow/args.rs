@@ -78,20 +78,26 @@ pub(super) fn command() -> Command {
                 .default_value("16")
                 .help("Slow down while more other statements run there"),
             value_flag("max-pending-reads", "N")
+                .hide_short_help(true)
                 .default_value("32")
                 .help("Slow down while more reads wait there"),
             value_flag("max-busy", "SHARE")
+                .hide_short_help(true)
                 .default_value("95%")
                 .help("Slow down while its (local) disk is busier"),
             value_flag("max-latency", "TIME")
+                .hide_short_help(true)
                 .default_value("200ms")
                 .help("Slow down while our statements take longer"),
             value_flag("time-limit", "TIME").default_value("5s").help("Longest time per statement"),
             value_flag("token-file", "FILE")
                 .help("Token for the `sweat ship` [or $SWEAT_SHIP_TOKEN]"),
-            value_flag("ship-ca", "FILE").help("Authorities to trust for https, PEM"),
+            value_flag("ship-ca", "FILE")
+                .hide_short_help(true)
+                .help("Authorities to trust for https, PEM"),
             value_flag("state", "FILE").help("Remember here how far the source was read"),
             value_flag("gauge-interval", "TIME")
+                .hide_short_help(true)
                 .default_value("60s")
                 .help("Time between looks at the hot set; 0: none"),
             value_flag("budget", "N")

@@ -24,7 +24,7 @@ pub(crate) fn check_write_access(
     table: &str,
     writes: &[HarmlessWrite],
 ) -> anyhow::Result<Option<Mistake>> {
-    session.run_command("START TRANSACTION").context("look whether the account may write")?;
+    session.run_command("START TRANSACTION").context("check whether the account may write")?;
     let mut missing = Vec::new();
     let mut is_read_only = false;
     for (privilege, sql) in writes {
@@ -33,11 +33,11 @@ pub(crate) fn check_write_access(
             Err(Error::Server { code, .. }) if DENIED.contains(&code) => missing.push(*privilege),
             Err(Error::Server { code, .. }) if READ_ONLY.contains(&code) => is_read_only = true,
             Err(e) => {
-                return Err(e).with_context(|| format!("look whether {table} may be changed"));
+                return Err(e).with_context(|| format!("check whether {table} may be changed"));
             }
         }
     }
-    session.run_command("ROLLBACK").context("look whether the account may write")?;
+    session.run_command("ROLLBACK").context("check whether the account may write")?;
     if !missing.is_empty() {
         let account = session.query_scalar("SELECT CURRENT_USER()")?.unwrap_or_default();
         let why = format!("the account {account} may not {} here", missing.join(", "));

@@ -34,7 +34,7 @@ impl WorkloadKind for LookupKind {
         NAME
     }
     fn help_line(&self) -> &'static str {
-        "look up rows of a large table by an indexed random string"
+        "look up rows of a large table by an indexed string"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         use OptionKind::{Count, Size, Switch, Text};

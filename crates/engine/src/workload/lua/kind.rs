@@ -28,7 +28,7 @@ impl WorkloadKind for LuaKind {
         "lua"
     }
     fn help_line(&self) -> &'static str {
-        "a sysbench script, unmodified: sweat bench lua SCRIPT.lua"
+        "a script of sysbench: sweat bench lua SCRIPT.lua"
     }
     fn bare_word_option(&self) -> Option<&'static str> {
         Some(SCRIPT)

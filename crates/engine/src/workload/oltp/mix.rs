@@ -48,7 +48,7 @@ const EXCHANGE: MixStep =
 /// `oltp_read_write`.
 pub static READ_WRITE: OltpKind = OltpKind(StatementMix {
     name: "oltp_read_write",
-    about: "transactions that read by key and range, update, delete and insert",
+    about: "transactions that read by key and range, and write",
     transaction: true,
     steps: &[POINT, SIMPLE, SUM, ORDER, DISTINCT, INDEX, NON_INDEX, EXCHANGE],
 });
