@@ -17,8 +17,8 @@ use crate::analysis::{
 };
 use crate::archive::RunState;
 
-/// Lines of a screen that are not the shell's own.
-const SCREEN: usize = 22;
+/// Lines of a screen of 24 that neither the shell nor what is said before a run takes.
+const SCREEN: usize = 21;
 /// The table gives way to nothing below this many lines.
 const LEAST_TABLE: usize = 6;
 /// Lines of the answer at the top: as many whole sentences as fit.
