@@ -388,7 +388,7 @@ impl LogTable {
         create_private_dir(&folder)?;
         let spool = Spool::open(&mut session, &folder.join("table.log"))?;
         if let Some(caveat) = spool.caveat() {
-            context.print_note(&caveat.to_string());
+            context.print_note(caveat);
         }
         Ok(LogTable { target, session, spool, gaps: 0, folder })
     }
