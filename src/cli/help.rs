@@ -460,12 +460,13 @@ mod tests {
 
     #[test]
     fn every_help_fits_a_terminal_and_is_short() {
-        const MOST: usize = 60;
         let mut wrong = Vec::new();
         for (path, text) in all_helps() {
+            // One of them has a line for each workload.
+            let most = if path == FULL { 68 } else { 60 };
             let lines = text.lines().count();
-            if lines > MOST {
-                wrong.push(format!("sweat {path} --help has {lines} lines, at most {MOST}"));
+            if lines > most {
+                wrong.push(format!("sweat {path} --help has {lines} lines, at most {most}"));
             }
             let wide = text.lines().filter(|line| line.chars().count() > WIDTH);
             wrong.extend(wide.map(|line| format!("sweat {path} --help: too wide: {line}")));

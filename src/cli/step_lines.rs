@@ -2,7 +2,7 @@
 
 use clap::ArgMatches;
 
-use super::context::CliContext;
+use super::context::{CliContext, note_text};
 use super::load_display::LoadDisplay;
 use super::progress::ProgressLine;
 use crate::analysis::SteadyOutlook;
@@ -176,10 +176,7 @@ impl RunListener for StepLines<'_> {
     }
 
     fn note_added(&mut self, text: &str) {
-        if !self.quiet {
-            self.progress.finish();
-            self.context.print_note(text);
-        }
+        self.print_line(note_text(text).trim_end());
     }
 }
 

@@ -7,12 +7,12 @@ use ratatui::text::{Line, Span};
 
 use super::super::help::wrap_words;
 use super::super::load_display::LoadHeader;
-use crate::base::units::show_duration;
 use super::parts;
 use crate::analysis::number_format::{format_count, format_number, format_percent, format_time};
 use crate::analysis::{
     LatencyBand, LiveInterval, LiveStats, LoadTotals, SteadyOutlook, steady_in_words,
 };
+use crate::base::units::show_duration;
 
 /// Columns of the names at the left.
 const NAMES: usize = 9;
@@ -194,7 +194,9 @@ impl LoadScreen {
     /// The step of the plan, and how long is left of all steps.
     fn step_line(&self, at_s: f64, width: usize) -> Line<'static> {
         let left = self.header.left_s.map(|all| Duration::from_secs_f64((all - at_s).max(0.0)));
-        let left = left.map_or_else(String::new, |left| format!("{} left in all", show_duration(left.as_secs_f64(), 2)));
+        let left = left.map_or_else(String::new, |left| {
+            format!("{} left in all", show_duration(left.as_secs_f64(), 2))
+        });
         split_line(&self.header.step, &left, width, Style::new())
     }
 
