@@ -8,13 +8,14 @@ use crate::plan::Plan;
 use crate::probe::noise::{NoiseChecks, NoiseContext, measure_noise};
 
 /// Loads shorter than this get a look that is shorter still.
-const SHORT_LOAD: Duration = Duration::from_secs(5);
-/// A look of less than a tenth of a second.
+const SHORT_LOAD: Duration = Duration::from_secs(30);
+/// A look of some hundredths of a second: on each core a clock is read all the while, which must not be most of what sweat
+/// does in a run of some seconds. What happens during the load is seen by other means.
 const GLANCE: NoiseChecks = NoiseChecks {
     quiet: Duration::from_millis(10),
-    gap: Duration::from_millis(40),
+    gap: Duration::from_millis(20),
     repeats: 5,
-    repeat: Duration::from_millis(4),
+    repeat: Duration::from_millis(2),
 };
 
 /// How closely to look beside the loads of a plan; not at all for some.
