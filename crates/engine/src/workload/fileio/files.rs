@@ -290,7 +290,7 @@ mod tests {
     }
 
     fn why(result: anyhow::Result<()>) -> String {
-        format!("{:#}", result.err().expect("this must be refused"))
+        format!("{:#}", result.expect_err("this must be refused"))
     }
 
     #[test]

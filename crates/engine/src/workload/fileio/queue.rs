@@ -125,7 +125,7 @@ impl RequestQueue {
             file: file.file.as_raw_fd().unsigned_abs(),
             buffer: buffer.as_mut_ptr() as u64,
             bytes: request.bytes as u64,
-            offset: request.offset.cast_signed(),
+            offset: request.offset as i64,
             ..ControlBlock::default()
         };
         call_kernel(Call::Submit { context: self.context, control: &control })?;

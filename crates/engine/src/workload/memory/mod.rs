@@ -115,11 +115,12 @@ impl Workload for MemoryWorkload {
         true
     }
     fn check_ready(&self, _: &Stop) -> anyhow::Result<()> {
-        match &self.shared {
-            Some(shared) => shared.get_or_init(|| self.new_block()).as_ref().err(),
-            None => return Ok(drop(self.new_block()?)),
-        }
-        .map_or(Ok(()), |mistake| Err(mistake.clone().into()))
+        let Some(shared) = &self.shared else {
+            self.new_block()?;
+            return Ok(());
+        };
+        let mistake = shared.get_or_init(|| self.new_block()).as_ref().err();
+        mistake.map_or(Ok(()), |mistake| Err(mistake.clone().into()))
     }
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         let (block, own) = match &self.shared {
