@@ -441,7 +441,7 @@ const PLUGIN_LISTS: &[(&str, &str, &[&str])] = &[
     ("probe", "PROBES", &["noise", "waits"]),
     // `follow` has no end, and looks at two servers: a command of its own.
     ("warm", "STRATEGIES", &["follow"]),
-    ("report", "FORMATS", &["statements"]),
+    ("report", "FORMATS", &["statements", "sysbench"]),
 ];
 
 #[test]

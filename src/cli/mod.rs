@@ -50,6 +50,7 @@ mod ship;
 mod signals;
 mod step_lines;
 mod sweep;
+mod sysbench;
 mod waits;
 mod warm;
 
@@ -73,6 +74,7 @@ const COMMANDS: &[CommandEntry] = &[
     (capacity::command, capacity::run),
     (aa::command, aa::run),
     (doctor::command, doctor::run),
+    (sysbench::command, sysbench::run),
     (warm::command, warm::run),
     (waits::command, waits::run),
     (replay::command, replay::run),
@@ -97,8 +99,12 @@ type CommandEntry =
 
 /// Runs the program.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let mut words = argv::parse_command_line(args.collect());
+    let args: Vec<OsString> = args.collect();
     argv::wipe_passwords();
+    if let Some(words) = sysbench::own_words(&args) {
+        return sysbench::run_program(words);
+    }
+    let mut words = argv::parse_command_line(args);
     bench::move_workload_first(&mut words.args, &takes_value);
     bench::name_bare_word(&mut words.args, &takes_value);
     let (defaults, wrong) = match UserDefaults::read() {

@@ -2,6 +2,7 @@
 //! Never knows: clap, formats, colours.
 //! Start reading at `steps`, then `run`. To add a step: a `StepKind`, its line in `run::StepRunner::run_step`.
 
+mod bare_load;
 mod capacity;
 mod change;
 pub mod doctor;
@@ -28,6 +29,7 @@ mod trial;
 mod waits;
 mod watch_cost;
 
+pub use bare_load::{LoadListener, NoSessionError, run_bare_load};
 pub use change::SET_GLOBAL;
 pub use dry_run::{DryRunStep, dry_run_steps};
 pub use estimate::{RemainingTime, TimeEstimate, estimate_time};

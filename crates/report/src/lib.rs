@@ -12,6 +12,7 @@ mod overlay;
 #[cfg(test)]
 mod samples;
 mod statements;
+pub mod sysbench;
 mod text;
 
 pub use overlay::{DifferingSetting, MULTI_RUN_FORMATS, write_side_by_side};

@@ -17,6 +17,7 @@ pub mod fixture_runs;
 mod heatmap;
 mod latency;
 mod live_stats;
+mod load_span;
 mod load_title;
 pub mod noise;
 pub mod number_format;
@@ -64,6 +65,7 @@ pub use findings::{
     StatementFindings,
 };
 
+pub use load_span::{LoadFigures, LoadSpan, LogBucket, PercentileRule, WorkerFairness};
 pub use one_run::{analyse_run, judge_interim};
 pub use sentences::NOT_RELIABLE;
 pub use stalls::{CauseRule, stall_causes};

@@ -1,0 +1,372 @@
+//! Runs a load and prints it as sysbench does: the options, a line for each interval, checkpoints, the report.
+
+use std::time::Duration;
+
+use super::FAILED;
+use super::console::{print_complaint, print_now};
+use super::server::{is_timeout, try_session};
+use super::settings::{CommonSettings, OutputFormat};
+use super::signals::ending_signal;
+use crate::analysis::{LoadFigures, LoadSpan, PercentileRule};
+use crate::base::{Nanos, Stop, StopReason};
+use crate::client::Target;
+use crate::experiment::{self, LoadListener, NoSessionError};
+use crate::plan::{ArrivalPlan, LoadPlan};
+use crate::recorder::{Interval, Recording};
+use crate::report::sysbench as texts;
+use crate::report::sysbench::{FinalReport, IntervalHeading, TestFamily};
+use crate::workload::Workload;
+
+/// Exit code of a run that was cut, or did not get its sessions in time.
+const CUT: u8 = 2;
+/// Longer than any load: who does not want to be cut waits.
+const NEVER: Duration = Duration::from_secs(365 * 86_400);
+/// An interval that lacks no more than this is whole.
+const TOLERANCE_S: f64 = 0.02;
+
+/// A test that is ready to run.
+pub(super) struct LoadTest<'a> {
+    pub(super) name: &'a str,
+    pub(super) family: TestFamily,
+    /// What it says of itself before its threads start.
+    pub(super) intro: String,
+    pub(super) workload: &'a dyn Workload,
+    /// The server that it needs, if any.
+    pub(super) target: Option<&'a Target>,
+    /// Whether lost sessions are opened again.
+    pub(super) reconnect: bool,
+    /// Whether statements are sent as text.
+    pub(super) as_text: bool,
+    pub(super) settings: &'a CommonSettings,
+    pub(super) stop: &'a Stop,
+}
+
+impl CommonSettings {
+    /// Prints the options of a run, and that threads are started.
+    pub(super) fn print_start(&self, intro: &str) {
+        if self.format == OutputFormat::Text {
+            self.console.print_notice(&texts::preamble_text(&self.preamble));
+            self.console.print_notice(intro);
+            self.console.print_notice("Initializing worker threads...\n\n");
+        }
+    }
+
+    /// The seed of a run: another one each time, unless one was given.
+    pub(super) fn run_seed(&self) -> u64 {
+        match self.seed {
+            0 => std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(1, |since| since.as_nanos() as u64),
+            seed => seed,
+        }
+    }
+
+    /// The load that is asked for.
+    fn load_plan(&self, reconnect: bool) -> LoadPlan {
+        let cut = self.forced_shutdown_s.map_or(NEVER, Duration::from_secs);
+        LoadPlan {
+            workers: self.threads,
+            arrival: match self.rate {
+                rate @ 1.. => ArrivalPlan::Poisson { per_second: rate as f64 },
+                _ => ArrivalPlan::default(),
+            },
+            time: (self.time_s > 0).then(|| Duration::from_secs(self.time_s + self.warmup_s)),
+            events: (self.events > 0).then_some(self.events),
+            interval: self.tick(),
+            reconnect,
+            grace: cut,
+            all_sessions: true,
+            ..LoadPlan::default()
+        }
+    }
+
+    /// The longest interval that ends whenever something is to be printed.
+    fn tick(&self) -> Duration {
+        let seconds = self.checkpoints.iter().chain([&self.warmup_s]).map(|s| s * 1000);
+        let every = self.report_interval.as_millis() as u64;
+        let all = seconds.chain([every]).filter(|ms| *ms > 0).fold(0, greatest_divisor);
+        Duration::from_millis(if all == 0 { 1000 } else { all.max(10) })
+    }
+}
+
+fn greatest_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
+}
+
+/// Prints intervals and checkpoints as they come.
+struct LoadPrinter<'a> {
+    test: &'a LoadTest<'a>,
+    settings: &'a CommonSettings,
+    began: Option<Nanos>,
+    /// Seconds of warm-up that are still to come.
+    warmup_s: f64,
+    /// When the next line is due, seconds.
+    next_line_s: f64,
+    /// What no line has shown yet.
+    line: LoadSpan,
+    /// What no checkpoint has shown yet.
+    since_checkpoint: LoadSpan,
+    checkpoints_done: usize,
+    total_s: f64,
+    /// The lines, for formats that are printed at the end.
+    lines: Vec<(f64, LoadFigures)>,
+}
+
+impl<'a> LoadPrinter<'a> {
+    fn new(test: &'a LoadTest<'a>) -> LoadPrinter<'a> {
+        LoadPrinter {
+            test,
+            settings: test.settings,
+            began: None,
+            warmup_s: test.settings.warmup_s as f64,
+            next_line_s: test.settings.report_interval.as_secs_f64(),
+            line: LoadSpan::default(),
+            since_checkpoint: LoadSpan::default(),
+            checkpoints_done: 0,
+            total_s: 0.0,
+            lines: Vec::new(),
+        }
+    }
+
+    fn figures(&self, span: &LoadSpan) -> LoadFigures {
+        let strict = self.settings.strict;
+        let rule = if strict { PercentileRule::Bucketed } else { PercentileRule::Recorded };
+        span.figures(&self.settings.percentiles, rule)
+    }
+
+    fn add_interval(&mut self, interval: &Interval) {
+        let began = *self.began.get_or_insert(interval.began);
+        self.line.add_interval(interval);
+        self.since_checkpoint.add_interval(interval);
+        let now_s = interval.ended.since(began).to_seconds();
+        if self.warmup_s > 0.0 {
+            if now_s + TOLERANCE_S >= self.warmup_s {
+                self.warmup_s = 0.0;
+                self.began = Some(interval.ended);
+                self.line = self.line.next_span();
+                self.since_checkpoint = self.since_checkpoint.next_span();
+            }
+            return;
+        }
+        self.total_s = now_s;
+        let every = self.settings.report_interval.as_secs_f64();
+        if every > 0.0 && now_s + TOLERANCE_S >= self.next_line_s {
+            self.print_line(now_s);
+            while self.next_line_s <= now_s + TOLERANCE_S {
+                self.next_line_s += every;
+            }
+        }
+        let due = self.settings.checkpoints.get(self.checkpoints_done);
+        if due.is_some_and(|due| *due as f64 <= now_s + TOLERANCE_S) {
+            let is_last = self.settings.time_s as f64 <= now_s;
+            if !is_last {
+                self.print_checkpoint(now_s);
+            }
+            let checkpoints = self.settings.checkpoints.iter();
+            let passed = |due: &&u64| **due as f64 <= now_s + TOLERANCE_S;
+            self.checkpoints_done = checkpoints.take_while(passed).count();
+        }
+    }
+
+    fn print_line(&mut self, at_s: f64) {
+        let figures = self.figures(&self.line);
+        let settings = self.settings;
+        match settings.format {
+            OutputFormat::Text => {
+                let line = IntervalHeading {
+                    family: self.test.family,
+                    at_s,
+                    threads: settings.threads,
+                    has_rate: settings.rate > 0,
+                };
+                settings.console.print_notice(&texts::interval_text(&line, &figures));
+            }
+            OutputFormat::Csv => {
+                if self.lines.is_empty() {
+                    print_now(&texts::csv_header(&figures));
+                }
+                print_now(&texts::csv_line(at_s, settings.threads, &figures));
+            }
+            OutputFormat::Json => {}
+        }
+        self.lines.push((at_s, figures));
+        self.line = self.line.next_span();
+    }
+
+    fn print_checkpoint(&mut self, at_s: f64) {
+        if self.settings.format == OutputFormat::Text {
+            let console = self.settings.console;
+            console.print_notice(&format!("[ {at_s:.0}s ] Checkpoint report:\n"));
+            console.print_notice(&self.report_text(None));
+        }
+        self.since_checkpoint = self.since_checkpoint.next_span();
+    }
+
+    fn report_text(&self, unfinished: Option<u64>) -> String {
+        let report = FinalReport {
+            family: self.test.family,
+            style: self.settings.style,
+            total_s: self.total_s,
+            unfinished,
+        };
+        let span = &self.since_checkpoint;
+        let histogram = if self.settings.histogram {
+            texts::histogram_text(&span.log_buckets())
+        } else {
+            String::new()
+        };
+        histogram + &texts::final_report_text(&report, &self.figures(span))
+    }
+
+    /// The end of the load.
+    fn print_end(&self, unfinished: Option<u64>) {
+        let settings = self.settings;
+        match settings.format {
+            OutputFormat::Text => settings.console.print_notice(&self.report_text(unfinished)),
+            OutputFormat::Json => {
+                let summary = self.figures(&self.since_checkpoint);
+                print_now(&texts::json_document(
+                    settings.threads,
+                    &self.lines,
+                    self.total_s,
+                    &summary,
+                ));
+            }
+            OutputFormat::Csv if self.lines.is_empty() => {
+                let summary = self.figures(&self.since_checkpoint);
+                print_now(&texts::csv_header(&summary));
+                print_now(&texts::csv_line(self.total_s, settings.threads, &summary));
+            }
+            OutputFormat::Csv => {}
+        }
+    }
+}
+
+/// Runs a test; gives the exit code.
+pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
+    let (settings, console) = (test.settings, test.settings.console);
+    settings.print_start(&test.intro);
+    if let Some(target) = test.target {
+        if let Err(error) = try_session(target, console) {
+            if is_timeout(&error) {
+                return init_timeout(settings);
+            }
+            let failed = "function failed";
+            let name = test.name;
+            console.print_fatal(&format!(
+                "`thread_init' {failed}: {name}: connection creation failed"
+            ));
+            console.print_fatal("Thread initialization failed!");
+            return FAILED;
+        }
+    }
+    let mut printer = LoadPrinter::new(test);
+    let is_text = settings.format == OutputFormat::Text;
+    let mut started = || {
+        if is_text {
+            console.print_notice("Threads started!\n\n");
+            if settings.warmup_s > 0 {
+                let seconds = settings.warmup_s;
+                console.print_notice(&format!("Warming up for {seconds} seconds...\n\n"));
+            }
+        }
+    };
+    let load = settings.load_plan(test.reconnect);
+    let listener = LoadListener {
+        started: &mut started,
+        interval: &mut |interval| printer.add_interval(interval),
+    };
+    let seed = settings.run_seed();
+    match experiment::run_bare_load(&load, seed, test.workload, test.stop, listener) {
+        Ok(recording) => end_test(test, &printer, &recording),
+        Err(error) => {
+            if let Some(none) = error.downcast_ref::<NoSessionError>() {
+                if none.why.contains("no answer within") {
+                    return init_timeout(settings);
+                }
+                print_prepare_error(test, &none.why);
+            } else {
+                console.print_fatal(&format!("{error:#}"));
+            }
+            console.print_fatal("Thread initialization failed!");
+            FAILED
+        }
+    }
+}
+
+fn init_timeout(settings: &CommonSettings) -> u8 {
+    let seconds = settings.init_timeout_s;
+    settings
+        .console
+        .print_fatal(&format!("Worker threads failed to initialize within {seconds} seconds!"));
+    CUT
+}
+
+/// A session that could not be made ready: `server error 1146 (42S02): text` as sysbench says it.
+fn print_prepare_error(test: &LoadTest<'_>, why: &str) {
+    let console = test.settings.console;
+    let parts = why.strip_prefix("server error ").and_then(|rest| rest.split_once(' '));
+    let parts = parts.and_then(|(code, rest)| Some((code, rest.split_once("): ")?.1)));
+    match parts {
+        Some((code, text)) => {
+            console.print_fatal("mysql_stmt_prepare() failed");
+            console.print_fatal(&format!("MySQL error: {code} \"{text}\""));
+        }
+        None => console.print_fatal(why),
+    }
+    console.print_fatal(&format!("`thread_init' function failed: {}: SQL API error", test.name));
+}
+
+fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recording) -> u8 {
+    let (settings, console) = (test.settings, test.settings.console);
+    if let Some(why) = &recording.failure {
+        print_failure(test, why);
+        return FAILED;
+    }
+    if recording.reason == StopReason::TargetLost {
+        console.print_fatal("all connections to the server are lost");
+        return FAILED;
+    }
+    let cut = (settings.forced_shutdown_s.is_some() && recording.abandoned > 0)
+        .then_some(recording.abandoned);
+    if cut.is_some() {
+        console.print_fatal("The --max-time limit has expired, forcing shutdown...");
+    } else if recording.reason == StopReason::Done && settings.format == OutputFormat::Text {
+        let is_timed =
+            settings.time_s > 0 && printer.total_s + TOLERANCE_S >= settings.time_s as f64;
+        let limit = if is_timed { "Time" } else { "Event" };
+        console.print_detail(&format!("{limit} limit exceeded, exiting...\n"));
+        if settings.threads > 1 {
+            let more = settings.threads - 1;
+            console.print_detail(&format!("(last message repeated {more} times)\n"));
+        }
+        console.print_detail("Done.\n\n");
+    }
+    printer.print_end(cut);
+    let unbegun = recording.total.unbegun.len();
+    if unbegun > 0 && !settings.strict {
+        let wait_s = recording.total.unbegun.max() as f64 / 1e9;
+        print_complaint(&format!(
+            "WARNING: {unbegun} events were due and never began; the first of them had waited \
+             {wait_s:.1} s. No latency above counts them."
+        ));
+    }
+    match (cut, recording.reason) {
+        (Some(_), _) => CUT,
+        (None, StopReason::Interrupted) => ending_signal(),
+        (None, _) => 0,
+    }
+}
+
+/// What ended a load: an error of the server, or something of ours.
+fn print_failure(test: &LoadTest<'_>, why: &str) {
+    let console = test.settings.console;
+    if !why.starts_with("error ") {
+        console.print_fatal(why);
+        return;
+    }
+    let call = if test.as_text { "mysql_drv_query()" } else { "mysql_stmt_execute()" };
+    console.print_fatal(&format!("{call} returned {why}"));
+    let text = why.split(" for query '").next().unwrap_or(why);
+    console.print_fatal(&format!("`thread_run' function failed: {}: SQL {text}", test.name));
+}
