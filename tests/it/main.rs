@@ -33,6 +33,7 @@ mod ship;
 mod stalls;
 mod surroundings;
 
+mod sysbench;
 mod system_tests;
 mod target;
 mod target_login;

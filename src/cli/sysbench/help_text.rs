@@ -61,20 +61,47 @@ fn group_options(
     all_options().filter(is_shown).collect()
 }
 
+/// The options that a script declares.
+#[cfg(feature = "lua")]
+pub(super) fn script_help(name: &str, options: &[crate::workload::lua::ScriptOption]) -> String {
+    use crate::workload::lua::ScriptOptionType;
+    let row = |option: &crate::workload::lua::ScriptOption| {
+        let kind = match option.kind {
+            ScriptOptionType::Bool => ArgKind::Bool,
+            ScriptOptionType::Int | ScriptOptionType::Double => ArgKind::Int,
+            ScriptOptionType::Size => ArgKind::Size,
+            ScriptOptionType::List => ArgKind::List,
+            ScriptOptionType::File => ArgKind::File,
+            ScriptOptionType::Text | ScriptOptionType::Null => ArgKind::Text,
+        };
+        let help = option.description.clone();
+        (flag_words(&option.name, kind), help, option.default.clone())
+    };
+    format!("{name} options:\n{}\n", help_rows(options.iter().map(row).collect()))
+}
+
 /// A line for each option, their texts below each other.
 fn option_lines(options: &[&SysbenchOption]) -> String {
-    let words: Vec<String> = options.iter().map(|option| flag_words(option)).collect();
-    let width = words.iter().map(String::len).max().unwrap_or(0);
+    let row = |option: &&SysbenchOption| {
+        let words = flag_words(option.name, option.kind);
+        (words, option.help.to_owned(), option.default.map(str::to_owned))
+    };
+    help_rows(options.iter().map(row).collect())
+}
+
+/// Words, help and default of options in columns.
+fn help_rows(rows: Vec<(String, String, Option<String>)>) -> String {
+    let width = rows.iter().map(|(words, ..)| words.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (option, words) in options.iter().zip(words) {
-        let default = option.default.map_or_else(String::new, |value| format!(" [{value}]"));
-        text += &format!("  {words:<width$} {}{default}\n", option.help);
+    for (words, help, default) in rows {
+        let default = default.map_or_else(String::new, |value| format!(" [{value}]"));
+        text += &format!("  {words:<width$} {help}{default}\n");
     }
     text
 }
 
-fn flag_words(option: &SysbenchOption) -> String {
-    let value = match option.kind {
+fn flag_words(name: &str, kind: ArgKind) -> String {
+    let value = match kind {
         ArgKind::Bool => "[=on|off]",
         ArgKind::Int | ArgKind::IntOrMore | ArgKind::Double => "=N",
         ArgKind::Size => "=SIZE",
@@ -82,5 +109,5 @@ fn flag_words(option: &SysbenchOption) -> String {
         ArgKind::List => "=[LIST,...]",
         ArgKind::File => "=FILENAME",
     };
-    format!("--{}{value}", option.name)
+    format!("--{name}{value}")
 }

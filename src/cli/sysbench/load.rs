@@ -1,14 +1,16 @@
 //! Runs a load and prints it as sysbench does: the options, a line for each interval, checkpoints, the report.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::FAILED;
-use super::console::{print_complaint, print_now};
+use super::console::{SysbenchConsole, print_complaint, print_now};
 use super::server::{is_timeout, try_session};
 use super::settings::{CommonSettings, OutputFormat};
 use super::signals::ending_signal;
 use crate::analysis::{LoadFigures, LoadSpan, PercentileRule};
-use crate::base::{Nanos, Stop, StopReason};
+use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
 use crate::client::Target;
 use crate::experiment::{self, LoadListener, NoSessionError};
 use crate::plan::{ArrivalPlan, LoadPlan};
@@ -24,10 +26,19 @@ const NEVER: Duration = Duration::from_secs(365 * 86_400);
 /// An interval that lacks no more than this is whole.
 const TOLERANCE_S: f64 = 0.02;
 
+/// Makes a report; says whether there is one of this name.
+pub(super) type ReportHook<'a> = &'a dyn Fn(&str, &[(&str, f64)]) -> bool;
+
 /// A test that is ready to run.
 pub(super) struct LoadTest<'a> {
     pub(super) name: &'a str,
     pub(super) family: TestFamily,
+    /// Whether it is a script, whose statements decide what its reports show.
+    pub(super) is_script: bool,
+    /// Reports that a script makes itself: by name, with values; whether it has this one.
+    pub(super) hook: Option<ReportHook<'a>>,
+    /// Says what is behind a failure, given its words.
+    pub(super) explain: Option<&'a dyn Fn(&str)>,
     /// What it says of itself before its threads start.
     pub(super) intro: String,
     pub(super) workload: &'a dyn Workload,
@@ -108,6 +119,8 @@ struct LoadPrinter<'a> {
     since_checkpoint: LoadSpan,
     checkpoints_done: usize,
     total_s: f64,
+    /// Whether any statement was counted.
+    has_statements: bool,
     /// The lines, for formats that are printed at the end.
     lines: Vec<(f64, LoadFigures)>,
 }
@@ -124,6 +137,7 @@ impl<'a> LoadPrinter<'a> {
             since_checkpoint: LoadSpan::default(),
             checkpoints_done: 0,
             total_s: 0.0,
+            has_statements: false,
             lines: Vec::new(),
         }
     }
@@ -134,8 +148,45 @@ impl<'a> LoadPrinter<'a> {
         span.figures(&self.settings.percentiles, rule)
     }
 
+    fn family(&self) -> TestFamily {
+        match self.test.family {
+            TestFamily::Plain if self.test.is_script && self.has_statements => TestFamily::Sql,
+            family => family,
+        }
+    }
+
+    /// Lets the script make the report, if it has one of this name.
+    fn call_hook(&self, name: &str, figures: &LoadFigures) -> bool {
+        let Some(hook) = self.test.hook else { return false };
+        let count = |name: &str| figures.count(name) as f64;
+        let percentile_ms = figures.percentiles.first().map_or(0.0, |(_, ms)| *ms);
+        let mut values = vec![
+            ("threads_running", self.settings.threads as f64),
+            ("time_interval", figures.seconds),
+            ("time_total", self.total_s),
+            ("latency_pct", percentile_ms / 1000.0),
+            ("events", figures.events as f64),
+            ("reads", count("reads")),
+            ("writes", count("writes")),
+            ("other", count("other")),
+            ("errors", figures.errors as f64),
+            ("reconnects", figures.reconnects as f64),
+        ];
+        if name == "report_intermediate" {
+            values.push(("queue_length", figures.queued as f64));
+            values.push(("concurrency", figures.in_flight as f64));
+        } else {
+            values.push(("latency_min", figures.min_ms / 1000.0));
+            values.push(("latency_max", figures.max_ms / 1000.0));
+            values.push(("latency_avg", figures.mean_ms / 1000.0));
+            values.push(("latency_sum", figures.sum_ms / 1000.0));
+        }
+        hook(name, &values)
+    }
+
     fn add_interval(&mut self, interval: &Interval) {
         let began = *self.began.get_or_insert(interval.began);
+        self.has_statements |= interval.tally.counts.iter().any(|count| *count > 0);
         self.line.add_interval(interval);
         self.since_checkpoint.add_interval(interval);
         let now_s = interval.ended.since(began).to_seconds();
@@ -172,9 +223,10 @@ impl<'a> LoadPrinter<'a> {
         let figures = self.figures(&self.line);
         let settings = self.settings;
         match settings.format {
+            OutputFormat::Text if self.call_hook("report_intermediate", &figures) => {}
             OutputFormat::Text => {
                 let line = IntervalHeading {
-                    family: self.test.family,
+                    family: self.family(),
                     at_s,
                     threads: settings.threads,
                     has_rate: settings.rate > 0,
@@ -197,14 +249,25 @@ impl<'a> LoadPrinter<'a> {
         if self.settings.format == OutputFormat::Text {
             let console = self.settings.console;
             console.print_notice(&format!("[ {at_s:.0}s ] Checkpoint report:\n"));
-            console.print_notice(&self.report_text(None));
+            self.print_report(None);
         }
         self.since_checkpoint = self.since_checkpoint.next_span();
     }
 
+    /// The report of all since the last checkpoint.
+    fn print_report(&self, unfinished: Option<u64>) {
+        if self.test.hook.is_some() {
+            let figures = self.figures(&self.since_checkpoint);
+            if self.call_hook("report_cumulative", &figures) {
+                return;
+            }
+        }
+        self.settings.console.print_notice(&self.report_text(unfinished));
+    }
+
     fn report_text(&self, unfinished: Option<u64>) -> String {
         let report = FinalReport {
-            family: self.test.family,
+            family: self.family(),
             style: self.settings.style,
             total_s: self.total_s,
             unfinished,
@@ -222,7 +285,7 @@ impl<'a> LoadPrinter<'a> {
     fn print_end(&self, unfinished: Option<u64>) {
         let settings = self.settings;
         match settings.format {
-            OutputFormat::Text => settings.console.print_notice(&self.report_text(unfinished)),
+            OutputFormat::Text => self.print_report(unfinished),
             OutputFormat::Json => {
                 let summary = self.figures(&self.since_checkpoint);
                 print_now(&texts::json_document(
@@ -262,7 +325,10 @@ pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
     }
     let mut printer = LoadPrinter::new(test);
     let is_text = settings.format == OutputFormat::Text;
+    let begun = Arc::new(AtomicBool::new(false));
+    watch_start(settings, begun.clone());
     let mut started = || {
+        begun.store(true, Ordering::Relaxed);
         if is_text {
             console.print_notice("Threads started!\n\n");
             if settings.warmup_s > 0 {
@@ -277,7 +343,9 @@ pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
         interval: &mut |interval| printer.add_interval(interval),
     };
     let seed = settings.run_seed();
-    match experiment::run_bare_load(&load, seed, test.workload, test.stop, listener) {
+    let ran = experiment::run_bare_load(&load, seed, test.workload, test.stop, listener);
+    begun.store(true, Ordering::Relaxed);
+    match ran {
         Ok(recording) => end_test(test, &printer, &recording),
         Err(error) => {
             if let Some(none) = error.downcast_ref::<NoSessionError>() {
@@ -294,17 +362,41 @@ pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
     }
 }
 
+/// Ends the program when its threads have not begun in time, whatever they are doing.
+fn watch_start(settings: &CommonSettings, begun: Arc<AtomicBool>) {
+    let (seconds, console) = (settings.init_timeout_s, settings.console);
+    let watch = move || {
+        let clock = RealClock::start_now();
+        clock.sleep_until(clock.now() + Nanos::from(Duration::from_secs(seconds)));
+        if !begun.load(Ordering::Relaxed) {
+            print_init_timeout(console, seconds);
+            #[expect(clippy::exit, reason = "threads that hang can't be waited for")]
+            std::process::exit(i32::from(CUT));
+        }
+    };
+    // Without the thread, nothing is watched.
+    let _ = std::thread::Builder::new().name("init timeout".to_owned()).spawn(watch);
+}
+
 fn init_timeout(settings: &CommonSettings) -> u8 {
-    let seconds = settings.init_timeout_s;
-    settings
-        .console
-        .print_fatal(&format!("Worker threads failed to initialize within {seconds} seconds!"));
+    print_init_timeout(settings.console, settings.init_timeout_s);
     CUT
+}
+
+fn print_init_timeout(console: SysbenchConsole, seconds: u64) {
+    console.print_fatal(&format!("Worker threads failed to initialize within {seconds} seconds!"));
 }
 
 /// A session that could not be made ready: `server error 1146 (42S02): text` as sysbench says it.
 fn print_prepare_error(test: &LoadTest<'_>, why: &str) {
     let console = test.settings.console;
+    if test.is_script {
+        if let Some(explain) = test.explain {
+            explain(why);
+        }
+        console.print_fatal(&format!("`thread_init' function failed: {why}"));
+        return;
+    }
     let parts = why.strip_prefix("server error ").and_then(|rest| rest.split_once(' '));
     let parts = parts.and_then(|(code, rest)| Some((code, rest.split_once("): ")?.1)));
     match parts {
@@ -319,9 +411,14 @@ fn print_prepare_error(test: &LoadTest<'_>, why: &str) {
 
 fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recording) -> u8 {
     let (settings, console) = (test.settings, test.settings.console);
+    let mut code = 0;
     if let Some(why) = &recording.failure {
         print_failure(test, why);
-        return FAILED;
+        // All events had ended: there is a report all the same.
+        if !why.starts_with("`thread_done'") {
+            return FAILED;
+        }
+        code = if settings.strict { 0 } else { FAILED };
     }
     if recording.reason == StopReason::TargetLost {
         console.print_fatal("all connections to the server are lost");
@@ -354,7 +451,7 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
     match (cut, recording.reason) {
         (Some(_), _) => CUT,
         (None, StopReason::Interrupted) => ending_signal(),
-        (None, _) => 0,
+        (None, _) => code,
     }
 }
 
@@ -362,7 +459,17 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
 fn print_failure(test: &LoadTest<'_>, why: &str) {
     let console = test.settings.console;
     if !why.starts_with("error ") {
-        console.print_fatal(why);
+        let (said, trace) = why.split_once("\nstack traceback:").unwrap_or((why, ""));
+        if let Some(explain) = test.explain {
+            explain(said);
+        }
+        console.print_fatal(said);
+        if !trace.is_empty() && !test.settings.strict {
+            print_complaint(&format!("stack traceback:{trace}"));
+        }
+        if why.starts_with("`thread_init'") {
+            console.print_fatal("Thread initialization failed!");
+        }
         return;
     }
     let call = if test.as_text { "mysql_drv_query()" } else { "mysql_stmt_execute()" };

@@ -8,7 +8,7 @@ use crate::workload::{EndpointKind, KINDS};
 pub(super) const SYSTEM_TESTS: &[(&str, bool)] =
     &[("fileio", true), ("cpu", false), ("memory", false), ("threads", false), ("mutex", false)];
 /// Where sysbench's own scripts are.
-const SCRIPT_FOLDERS: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
+pub(super) const SCRIPT_FOLDERS: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
 /// Where else modules are, as Lua writes it.
 const MODULE_PATHS: [&str; 5] = [
     "./?.lua",

@@ -8,8 +8,12 @@ mod legacy;
 mod load;
 mod lookup;
 mod native;
+#[cfg(not(feature = "lua"))]
+mod no_script;
 mod option_table;
 mod reader;
+#[cfg(feature = "lua")]
+mod script;
 mod script_options;
 mod server;
 mod settings;
@@ -30,6 +34,8 @@ use console::{print_complaint, print_now};
 use legacy::LegacyTest;
 use lookup::Benchmark;
 use native::NativeTest;
+#[cfg(not(feature = "lua"))]
+use no_script as script;
 use option_table::OptionGroup;
 use reader::{SysbenchWords, WordsError};
 use settings::{CommonSettings, DefaultLimits, OutputFormat};
@@ -104,7 +110,8 @@ fn fail_words(error: &WordsError) -> u8 {
 
 /// Does what the words say; gives the exit code.
 fn run_words(words: &[String], stop: &Stop) -> u8 {
-    let words = match SysbenchWords::from_args(words) {
+    let typed = words;
+    let words = match SysbenchWords::from_args(typed) {
         Ok(words) => words,
         Err(error) => return fail_words(&error),
     };
@@ -137,24 +144,25 @@ fn run_words(words: &[String], stop: &Stop) -> u8 {
         ));
         return FAILED;
     };
-    match benchmark {
+    match &benchmark {
         Benchmark::System(name) => system::run_system(name, &words, &[], &settings, stop),
+        Benchmark::StandardInput => script::run_input(&words, typed, &settings, stop),
+        Benchmark::Native(_, Some(path)) | Benchmark::Script(path)
+            if !is_native(&benchmark, &words) =>
+        {
+            let source = script::path_source(path.clone());
+            let (words, settings) = (&words, &settings);
+            script::ScriptTest { source, words, typed, settings, stop }.run()
+        }
         Benchmark::Native(name, _) => native::run_native(name, &words, &settings, stop),
-        Benchmark::StandardInput if is_input_empty() => OK,
-        Benchmark::StandardInput => refuse_script("standard input", &settings),
-        Benchmark::Script(path) => refuse_script(&path.display().to_string(), &settings),
+        Benchmark::Script(_) => unreachable!("a script without a workload of its name is run"),
     }
 }
 
-/// Whether there is no script on standard input.
-fn is_input_empty() -> bool {
-    let mut byte = [0];
-    std::io::Read::read(&mut std::io::stdin(), &mut byte).is_ok_and(|length| length == 0)
-}
-
-fn refuse_script(script: &str, settings: &CommonSettings) -> u8 {
-    settings.console.print_fatal(&format!("{script}: this build can't run Lua scripts"));
-    FAILED
+/// Whether the built-in workload is to run although its script is there.
+fn is_native(benchmark: &Benchmark, words: &SysbenchWords) -> bool {
+    let has_both = matches!(benchmark, Benchmark::Native(..));
+    has_both && (words.is_on("native") || cfg!(not(feature = "lua")))
 }
 
 /// A test of 0.4 or 0.5.

@@ -111,12 +111,7 @@ impl NativeTest<'_> {
         for name in ["rand-pareto-h", "rand-zipfian-exp"] {
             all.push((name.to_owned(), number(name).to_string()));
         }
-        let is_new = words.style() == crate::report::sysbench::SysbenchStyle::V1_1;
-        let rand_type = match words.given("rand-type") {
-            None if is_new => "uniform",
-            _ => words.text("rand-type"),
-        };
-        all.push(("rand-type".to_owned(), rand_type.to_owned()));
+        all.push(("rand-type".to_owned(), self.settings.rand_type.clone()));
         for name in ["db-ps-mode", "mysql-ignore-errors"] {
             all.push((name.to_owned(), words.text(name).to_owned()));
         }
@@ -190,6 +185,9 @@ impl NativeTest<'_> {
         run_test(&LoadTest {
             name: self.name,
             family: TestFamily::Sql,
+            is_script: false,
+            hook: None,
+            explain: None,
             intro: String::new(),
             workload: &*workload,
             target: (!is_dry).then_some(&target),

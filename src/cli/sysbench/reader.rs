@@ -37,12 +37,12 @@ pub(super) struct OtherOption {
     /// Value, if it has one.
     pub(super) value: Option<String>,
     /// Whether it was typed, and does not come from a config file.
-    is_typed: bool,
+    pub(super) is_typed: bool,
 }
 
 impl OtherOption {
     /// As it was typed.
-    fn typed_text(&self) -> String {
+    pub(super) fn typed_text(&self) -> String {
         match &self.value {
             Some(value) => format!("--{}={value}", self.name),
             None => format!("--{}", self.name),
@@ -272,7 +272,7 @@ fn split_option(text: &str) -> (&str, Option<&str>) {
 }
 
 /// A switch: `on` if it has no value.
-fn read_switch(value: Option<&str>) -> Option<bool> {
+pub(super) fn read_switch(value: Option<&str>) -> Option<bool> {
     match value {
         None | Some("on" | "true" | "1") => Some(true),
         Some("off" | "false" | "0") => Some(false),

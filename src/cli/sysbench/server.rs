@@ -10,35 +10,50 @@ use crate::base::{Secret, Stop};
 use crate::client::{self, Target};
 use crate::plan::{AddressPlan, Protocol, SslMode, SslPlan};
 
-/// What is meant by the words of the connection.
+/// The one server that is meant by the words of the connection.
 ///
 /// # Errors
-/// What is fatal about them.
+/// What is fatal about them, or that there are several.
 pub(super) fn address_plan(
     words: &SysbenchWords,
     settings: &CommonSettings,
 ) -> Result<AddressPlan, String> {
-    let driver = words.text("db-driver");
-    if driver == "pgsql" {
-        return Err("PostgreSQL is not supported, only MySQL and MariaDB are".to_owned());
+    check_driver(words)?;
+    let mut plans = address_plans(words, settings)?;
+    if plans.len() > 1 {
+        return Err(
+            "several hosts, ports or sockets need the script: leave out --native".to_owned()
+        );
     }
-    if driver != "mysql" {
-        return Err(format!("invalid database driver name: '{driver}'"));
+    plans.pop().ok_or_else(|| "no MySQL host is named".to_owned())
+}
+
+/// Whether there is a driver of the name that was given, and of that mode.
+///
+/// # Errors
+/// What is fatal about them.
+pub(super) fn check_driver(words: &SysbenchWords) -> Result<(), String> {
+    let (driver, mode) = (words.text("db-driver"), words.text("db-ps-mode"));
+    match driver {
+        "mysql" if !["auto", "disable"].contains(&mode) => {
+            Err(format!("Invalid value for db-ps-mode: {mode}"))
+        }
+        "mysql" => Ok(()),
+        "pgsql" => Err("PostgreSQL is not supported, only MySQL and MariaDB are".to_owned()),
+        _ => Err(format!("invalid database driver name: '{driver}'")),
     }
-    let mode = words.text("db-ps-mode");
-    if !["auto", "disable"].contains(&mode) {
-        return Err(format!("Invalid value for db-ps-mode: {mode}"));
-    }
+}
+
+/// The servers that are meant by the words of the connection, in the order in which sessions take them.
+///
+/// # Errors
+/// What is fatal about them.
+pub(super) fn address_plans(
+    words: &SysbenchWords,
+    settings: &CommonSettings,
+) -> Result<Vec<AddressPlan>, String> {
     let sockets = words.list("mysql-socket");
     let (hosts, ports) = (words.list("mysql-host"), words.list("mysql-port"));
-    if sockets.len().max(hosts.len()).max(ports.len()) > 1 {
-        return Err("several hosts, ports or sockets are not supported yet: name one".to_owned());
-    }
-    let port = match ports.first() {
-        Some(port) => Some(port.parse().map_err(|_| format!("Invalid port: {port}"))?),
-        None => None,
-    };
-    let socket = sockets.first().map(Into::into);
     let file = |name: &str| words.given(name).filter(|path| !path.is_empty()).map(Into::into);
     let ssl = SslPlan {
         mode: Some(ssl_mode(words.given("mysql-ssl"))?),
@@ -49,11 +64,7 @@ pub(super) fn address_plan(
     };
     let typed = Some(words.text("mysql-password")).filter(|password| !password.is_empty());
     let password = typed.map(str::to_owned).or_else(|| std::env::var("MYSQL_PWD").ok());
-    Ok(AddressPlan {
-        host: hosts.first().map(|host| (*host).to_owned()),
-        port,
-        protocol: socket.is_some().then_some(Protocol::Socket),
-        socket,
+    let plan = AddressPlan {
         user: Some(words.text("mysql-user").to_owned()),
         password: password.map(Secret::new),
         database: Some(words.text("mysql-db").to_owned()),
@@ -62,7 +73,28 @@ pub(super) fn address_plan(
         // The servers of today ask for it where there is no TLS.
         get_server_public_key: true,
         ..AddressPlan::default()
-    })
+    };
+    if !sockets.is_empty() {
+        let by_socket = |socket: &&str| AddressPlan {
+            socket: Some(socket.into()),
+            protocol: Some(Protocol::Socket),
+            ..plan.clone()
+        };
+        return Ok(sockets.iter().map(by_socket).collect());
+    }
+    let ports: Result<Vec<u16>, String> = ports
+        .iter()
+        .map(|port| port.parse().map_err(|_| format!("Invalid MySQL port: {port}")))
+        .collect();
+    let ports = ports?;
+    let by_host = |host: &&str| {
+        let host = Some((*host).to_owned());
+        let plan = plan.clone();
+        let by_port =
+            move |port: &u16| AddressPlan { host: host.clone(), port: Some(*port), ..plan.clone() };
+        ports.iter().map(by_port).collect::<Vec<_>>()
+    };
+    Ok(hosts.iter().flat_map(by_host).collect())
 }
 
 /// `on` and `off` of 1.0, and the modes of 1.1.
@@ -93,30 +125,60 @@ pub(super) fn print_connect_error(
     error: &client::Error,
     console: SysbenchConsole,
 ) {
-    let plan = target.plan();
+    let (code, text) = match error {
+        client::Error::Connect { code, .. } => (u32::from(*code), String::new()),
+        client::Error::Login { code, text, .. } | client::Error::Server { code, text, .. } => {
+            (u32::from(*code), text.clone())
+        }
+        client::Error::Tls(text) | client::Error::TlsSetup(text) => (2026, text.clone()),
+        other => (2013, other.to_string()),
+    };
+    print_connect_failure(Some(target), code, &text, console);
+}
+
+/// The same for a session of a script: with the words that [`client::Error`] has.
+pub(super) fn print_script_connect_error(
+    target: Option<&Target>,
+    code: u32,
+    text: &str,
+    console: SysbenchConsole,
+) {
+    if let Some((_, said)) = text.split_once(&format!(": {code} ")) {
+        return print_connect_failure(target, code, said, console);
+    }
+    let system_code = match text {
+        text if text.contains("there is no such socket") => 2,
+        text if text.contains("no server listens on this port") => 115,
+        text if text.contains("no server listens") => 111,
+        _ if text.contains("no answer within") => 110,
+        _ => return print_connect_failure(target, code.max(2000), text, console),
+    };
+    print_connect_failure(target, system_code, "", console);
+}
+
+/// The same by number and words; numbers below 1000 are the operating system's.
+pub(super) fn print_connect_failure(
+    target: Option<&Target>,
+    code: u32,
+    text: &str,
+    console: SysbenchConsole,
+) {
+    let plan = target.map(|target| target.plan().clone()).unwrap_or_default();
     let host = plan.host.as_deref().unwrap_or("localhost");
     let place = match &plan.socket {
         Some(socket) => format!("socket '{}'", socket.display()),
         None => format!("host '{host}', port {}", plan.port.unwrap_or(3306)),
     };
     console.print_fatal(&format!("unable to connect to MySQL server on {place}, aborting..."));
-    let (code, text) = match error {
-        client::Error::Connect { code, .. } => {
-            let text = match (&plan.socket, target.is_socket()) {
-                (Some(socket), _) => format!(
-                    "Can't connect to local server through socket '{}' ({code})",
-                    socket.display()
-                ),
-                (None, true) => format!("Can't connect to local server ({code})"),
-                (None, false) => format!("Can't connect to server on '{host}' ({code})"),
-            };
-            (2002, text)
+    let is_socket = target.is_some_and(Target::is_socket);
+    let (code, text) = match (&plan.socket, is_socket) {
+        _ if code >= 1000 => (code, text.to_owned()),
+        (Some(socket), _) => {
+            let socket = socket.display();
+            (2002, format!("Can't connect to local server through socket '{socket}' ({code})"))
         }
-        client::Error::Login { code, text, .. } | client::Error::Server { code, text, .. } => {
-            (*code, text.clone())
-        }
-        client::Error::Tls(text) | client::Error::TlsSetup(text) => (2026, text.clone()),
-        other => (2013, other.to_string()),
+        (None, true) => (2002, format!("Can't connect to local server ({code})")),
+        (None, false) => (2002, format!("Can't connect to server on '{host}' ({code})")),
     };
     console.print_fatal(&format!("error {code}: {text}"));
 }

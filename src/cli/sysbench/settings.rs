@@ -38,6 +38,8 @@ pub(super) struct CommonSettings {
     pub(super) forced_shutdown_s: Option<u64>,
     pub(super) init_timeout_s: u64,
     pub(super) seed: u64,
+    /// Which rows are drawn more often.
+    pub(super) rand_type: String,
     pub(super) strict: bool,
     pub(super) style: SysbenchStyle,
     pub(super) format: OutputFormat,
@@ -80,7 +82,10 @@ fn check_settings(
     if histogram && percentiles.is_empty() {
         return Err("--histogram cannot be used with --percentile=0".to_owned());
     }
-    let rand_type = words.text("rand-type");
+    let rand_type = match words.given("rand-type") {
+        None if words.style() == SysbenchStyle::V1_1 => "uniform",
+        _ => words.text("rand-type"),
+    };
     if !Distribution::NAMES.contains(&rand_type) {
         return Err(format!("Invalid random numbers distribution: {rand_type}."));
     }
@@ -154,6 +159,7 @@ fn check_settings(
         forced_shutdown_s: forced.map(|at| positive(at.saturating_sub(time))),
         init_timeout_s: positive(words.int("thread-init-timeout")).max(1),
         seed: positive(words.int("rand-seed")),
+        rand_type: rand_type.to_owned(),
         strict: words.is_strict(),
         style: words.style(),
         format,

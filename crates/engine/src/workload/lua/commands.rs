@@ -86,7 +86,9 @@ pub fn run_command(setup: &ScriptSetup, name: &str, stop: &Stop) -> Result<(), S
             Err(error) => Err(error),
         }
     };
-    let info = read_script(setup)?;
+    // What the top level prints is printed once, by the state that runs the command.
+    let quiet = ScriptSetup { printer: Some(std::sync::Arc::new(|_| {})), ..setup.clone() };
+    let info = read_script(&quiet)?;
     let own = info.commands.iter().find(|(command, _)| command == name);
     if own.is_none() && !info.functions.contains(&name) {
         let script = base_name(&setup.source);

@@ -64,6 +64,8 @@ pub struct LuaWorkload {
 #[derive(Debug, Default)]
 struct LoadLife {
     global: Option<GlobalState>,
+    /// `init` and `done` run before and after the load, not within it.
+    is_outside: bool,
     /// What `init` raised: no thread begins.
     failed: Option<ScriptError>,
     begun: usize,
@@ -91,6 +93,33 @@ impl LuaWorkload {
         }
     }
 
+    /// Runs the top level and `init` now; the load that follows runs neither `init` nor `done`.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub fn run_init_early(&self, threads: usize, stop: &Stop) -> Result<(), ScriptError> {
+        let (worker, abandon) = (0, stop.clone());
+        let part = WorkerContext { worker, workers: threads, seed: 0, abandon };
+        let state = self.run_init(&part)?;
+        *self.lock_load() = LoadLife {
+            global: Some(GlobalState(state)),
+            is_outside: true,
+            workers: threads,
+            ..LoadLife::default()
+        };
+        Ok(())
+    }
+
+    /// Runs `done` in the state of [`LuaWorkload::run_init_early`].
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub fn run_done_late(&self) -> Result<(), ScriptError> {
+        let life = std::mem::take(&mut *self.lock_load());
+        let Some(GlobalState(state)) = life.global else { return Ok(()) };
+        reactor::block_on(state.call_hook("done", None)).map(|_| ())
+    }
+
     fn lock_load(&self) -> std::sync::MutexGuard<'_, LoadLife> {
         self.load.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,7 +137,7 @@ impl LuaWorkload {
     /// The first worker of a load runs `init` while the others wait.
     fn begin_worker(&self, part: &WorkerContext) -> anyhow::Result<()> {
         let mut load = self.lock_load();
-        if load.begun == 0 {
+        if load.begun == 0 && !load.is_outside {
             *load = LoadLife { workers: part.workers, ..LoadLife::default() };
             match self.run_init(part) {
                 Ok(state) => load.global = Some(GlobalState(state)),
@@ -156,7 +185,7 @@ impl LuaWorkload {
     fn end_worker(&self) {
         let mut load = self.lock_load();
         load.ended += 1;
-        if load.ended < load.workers {
+        if load.ended < load.workers || load.is_outside {
             return;
         }
         let life = std::mem::take(&mut *load);

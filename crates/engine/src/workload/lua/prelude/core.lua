@@ -204,9 +204,11 @@ end
 
 -- The loop over events, which scripts may replace.
 local restart = sysbench.error.RESTART_EVENT
+-- An option may hide the library's name.
+local traceback = debug.traceback
 local function with_traceback(err)
   if type(err) == "string" then
-    return debug.traceback(err, 1)
+    return traceback(err, 1)
   end
   return err
 end

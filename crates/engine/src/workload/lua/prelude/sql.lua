@@ -53,7 +53,7 @@ local function is_ignored(code)
 end
 
 -- A statement was refused: restarts the event, or ends the load.
-local function refuse(con, query)
+local function refuse(con, query, message)
   local code = context.error_code
   local state, text = P.error_details(con.number)
   con.error = sysbench.sql.error.FATAL
@@ -67,7 +67,8 @@ local function refuse(con, query)
   end
   if not ignored then
     P.report_fatal(code, text, query)
-    error(string.format("SQL error, errno = %d, state = '%s': %s", code, state, text), 3)
+    message = message or string.format("SQL error, errno = %d, state = '%s': %s", code, state, text)
+    error(message, 3)
   end
   con.error = sysbench.sql.error.IGNORABLE
   P.note_ignored(code, text)
@@ -174,7 +175,7 @@ function con_methods:prepare(sql)
   set_sql(context, sql, #sql)
   local status = request(PREPARE, self.number)
   if status == REFUSED then
-    refuse(self, sql)
+    refuse(self, sql, "SQL API error")
   elseif status ~= NO_ROWS then
     misused()
   end

@@ -1,0 +1,300 @@
+//! Command lines of sysbench, run by Debian's sysbench and by sweat: what both print, with numbers replaced, and their exit
+//! codes must be the same.
+#![expect(clippy::disallowed_methods, reason = "tests start peers and wait for them")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::fixture::{self, Fixture};
+
+/// Command lines that change nothing that others need. `$DB` stands for the words that name socket, user and database.
+const CASES: &[&str] = &[
+    "--help",
+    "--version",
+    "--version --help",
+    "--help=off",
+    "",
+    "run",
+    "no_such_test run",
+    "--foo",
+    "cpu help",
+    "memory help",
+    "threads help",
+    "mutex help",
+    "fileio help",
+    "cpu",
+    "cpu --foo",
+    "cpu no_such_command",
+    "cpu prepare",
+    "memory cleanup",
+    "cpu --foo --bar=1 run",
+    "cpu --debug=maybe run",
+    "cpu run more",
+    "cpu --cpu-max-prime=x run",
+    "--threads=x cpu run",
+    "--threads=0 cpu run",
+    "--time=x cpu run",
+    "--percentile=101 cpu run",
+    "--percentile=-1 cpu run",
+    "--histogram --percentile=0 cpu run",
+    "--rand-type=foo cpu run",
+    "--verbosity=9 cpu run",
+    "--thread-stack-size=1X cpu run",
+    "--forced-shutdown=x cpu run",
+    "--report-checkpoints=1,x cpu run",
+    "oltp_read_write",
+    "oltp_read_write help",
+    "oltp_read_only help",
+    "oltp_insert help",
+    "select_random_points help",
+    "select_random_ranges help",
+    "bulk_insert help",
+    "bulk_insert",
+    "oltp_common help",
+    "oltp_read_write no_such_command",
+    "oltp_read_write --foo=1 run",
+    "oltp_read_write --skip_trx=maybe run",
+    "oltp_read_write $DB --time=1 --threads=2 run",
+    "oltp_read_write $DB --time=2 --report-interval=1 run",
+    "oltp_read_write $DB --events=10 --point_selects=1e1 --rand-seed=7 run",
+    "oltp_read_write $DB --events=10 --mysql-dry-run run",
+    "oltp_read_write $DB --events=10 --verbosity=0 run",
+    "oltp_read_write $DB --events=10 --verbosity=4 --threads=2 run",
+    "oltp_read_only $DB --events=20 --skip_trx --range-selects=off run",
+    "oltp_point_select $DB --time=2 --report-checkpoints=1 run",
+    "oltp_point_select $DB --time=1 --histogram run",
+    "oltp_point_select $DB --time=2 --rate=100 --report-interval=1 run",
+    "oltp_point_select $DB --events=5 --percentile=0 run",
+    "oltp_point_select $DB --events=5 --percentile=99 --db-ps-mode=disable run",
+    "oltp_insert $DB --events=10 run",
+    "oltp_delete $DB --events=10 run",
+    "oltp_update_index $DB --events=10 run",
+    "oltp_update_non_index $DB --events=10 --time=0 run",
+    "oltp_write_only $DB --events=50 --threads=4 run",
+    "select_random_points $DB --events=10 run",
+    "select_random_ranges $DB --events=10 run",
+    "oltp_read_only $DB --tables=3 --time=1 run",
+    "oltp_read_only $DB --mysql-db=no_such_database run",
+    "oltp_read_only --mysql-socket=/nonexistent run",
+    "oltp_read_only --mysql-socket=/nonexistent prepare",
+    "oltp_read_only --mysql-host=127.0.0.1 --mysql-port=1 run",
+    "oltp_read_only $DB --db-driver=foo run",
+    "oltp_read_only $DB --db-ps-mode=foo run",
+    "oltp_read_only $DB --tables=2 prewarm",
+    "oltp_read_write $DB prepare",
+    "--test=oltp_read_only $DB --num-threads=2 --max-requests=10 --max-time=5 run",
+    "--test=/usr/share/sysbench/oltp_read_only.lua $DB --events=10 run",
+];
+
+/// Command lines on a database of their own, one after the other.
+const DATA_CASES: &[&str] = &[
+    "oltp_read_write $DB --tables=2 --table-size=500 prepare",
+    "oltp_read_write $DB --tables=2 --table-size=500 prewarm",
+    "oltp_read_write $DB --tables=2 cleanup",
+    "oltp_read_write $DB cleanup",
+    "bulk_insert $DB --threads=2 prepare",
+    "bulk_insert $DB --threads=2 cleanup",
+    "select_random_points $DB --table-size=500 prepare",
+    "select_random_points $DB cleanup",
+];
+
+/// One of the two programs.
+#[derive(Clone, Copy)]
+struct PeerProgram<'a> {
+    path: &'a Path,
+    /// Its own databases, so that each has the rows that it expects.
+    database: &'a str,
+}
+
+/// What a command line gave, with what differs from run to run taken out.
+#[derive(Debug, PartialEq)]
+struct PeerResult {
+    printed: Vec<String>,
+    complained: Vec<String>,
+    code: Option<i32>,
+}
+
+impl PeerProgram<'_> {
+    fn run(self, server: &Fixture, line: &str) -> PeerResult {
+        let socket = server.sandbox.meta().socket.display().to_string();
+        let database = format!(
+            "--mysql-socket={socket} --mysql-user=root --mysql-db={}",
+            self.database
+        );
+        let line = line.replace("$DB", &database);
+        let output = Command::new(self.path)
+            .args(line.split_whitespace())
+            .stdin(Stdio::null())
+            .output()
+            .expect("it can be started");
+        // Calls that led to an error are ours alone.
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        let complaint = complaint.split("stack traceback:").next().unwrap_or_default();
+        PeerResult {
+            printed: plain_lines(&String::from_utf8_lossy(&output.stdout)),
+            complained: plain_lines(complaint),
+            code: output.status.code(),
+        }
+    }
+}
+
+/// Lines with `N` for each number and the blanks before it; lines that are then the same as the one before are left out, as
+/// intervals and buckets are as many as there are.
+fn plain_lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let is_bucket = line.split_once(" |").is_some_and(|(value, _)| value.trim().contains('.'));
+        let line = if is_bucket { "a bucket".to_owned() } else { plain_line(line) };
+        if lines.last() != Some(&line) || line.is_empty() {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+fn plain_line(line: &str) -> String {
+    let mut plain = String::new();
+    let mut last_digit = false;
+    for c in line.chars() {
+        let is_digit = c.is_ascii_digit() || (last_digit && c == '.');
+        if is_digit && !last_digit {
+            plain.truncate(plain.trim_end_matches([' ', '-']).len());
+            plain.push_str(" N");
+        } else if !is_digit {
+            plain.push(c);
+        }
+        last_digit = is_digit;
+    }
+    // Counts are padded by their length.
+    let parts: Vec<&str> = plain.split(" N ").map(str::trim_start).collect();
+    if plain.contains(" per sec.)") { parts.join(" N ") } else { plain }
+}
+
+/// The peer, and sweat under the peer's name; none where it is not installed.
+fn find_peer() -> Option<PathBuf> {
+    let is_there = Command::new("sysbench").arg("--version").output().is_ok();
+    let scripts = Path::new("/usr/share/sysbench/oltp_common.lua");
+    if is_there && scripts.exists() {
+        return Some(PathBuf::from("sysbench"));
+    }
+    fixture::record_skipped_test("sysbench");
+    None
+}
+
+/// sweat, called sysbench.
+fn sweat_as_sysbench(folder: &Path) -> PathBuf {
+    let path = folder.join("sysbench");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_sweat"), &path).unwrap();
+    path
+}
+
+fn prepare(server: &Fixture, peer: &Path, database: &str) {
+    server.sql(&format!("CREATE DATABASE {database}"));
+    let program = PeerProgram { path: peer, database };
+    let made = program.run(server, "oltp_read_write $DB --tables=2 prepare");
+    assert_eq!(made.code, Some(0), "{made:?}");
+}
+
+/// What differs, in words.
+fn differences(line: &str, ours: &PeerResult, theirs: &PeerResult) -> Option<String> {
+    (ours != theirs).then(|| format!("{line}\n  sweat: {ours:#?}\n  sysbench: {theirs:#?}"))
+}
+
+#[test]
+fn command_lines_print_what_sysbench_prints() {
+    let Some(peer) = find_peer() else { return };
+    let server = fixture::mariadb();
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    for database in ["own", "peer"] {
+        prepare(&server, &peer, database);
+        server.sql(&format!("CREATE DATABASE {database}_data"));
+    }
+    let compare = |cases: &[&str], databases: [&str; 2]| -> Vec<String> {
+        let [ours, theirs] = [(&own, databases[0]), (&peer, databases[1])]
+            .map(|(path, database)| PeerProgram { path, database });
+        let compare = |line: &&str| {
+            differences(line, &ours.run(&server, line), &theirs.run(&server, line))
+        };
+        cases.iter().filter_map(compare).collect()
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let data = scope.spawn(|| compare(DATA_CASES, ["own_data", "peer_data"]));
+        let parts = CASES.chunks(CASES.len().div_ceil(3));
+        let all: Vec<_> =
+            parts.map(|part| scope.spawn(|| compare(part, ["own", "peer"]))).collect();
+        let all = all.into_iter().chain([data]);
+        all.flat_map(|part| part.join().expect("no part panics")).collect()
+    });
+    assert!(CASES.len() + DATA_CASES.len() >= 80);
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn built_in_workloads_report_as_the_scripts_do() {
+    let Some(peer) = find_peer() else { return };
+    let server = fixture::mariadb();
+    prepare(&server, &peer, "own");
+    prepare(&server, &peer, "peer");
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    let mut wrong = Vec::new();
+    for name in [
+        "oltp_read_write",
+        "oltp_read_only",
+        "oltp_write_only",
+        "oltp_point_select",
+        "oltp_insert",
+        "oltp_delete",
+        "oltp_update_index",
+        "oltp_update_non_index",
+        "select_random_points",
+        "select_random_ranges",
+    ] {
+        let ours = PeerProgram { path: &own, database: "own" };
+        let theirs = PeerProgram { path: &peer, database: "peer" };
+        let line = format!("{name} $DB --events=20 --report-interval=1 run");
+        let ours = ours.run(&server, &format!("--native {line}"));
+        wrong.extend(differences(&line, &ours, &theirs.run(&server, &line)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_words_of_a_book_do_what_they_did() {
+    let server = fixture::mariadb();
+    server.sql("CREATE DATABASE book");
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    let program = PeerProgram { path: &own, database: "book" };
+    let made = program.run(&server, "--test=oltp --oltp-table-size=1000 $DB prepare");
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM book.sbtest").trim(), "1000");
+    let load = "--test=oltp --oltp-table-size=1000 $DB --max-time=1 --oltp-read-only=on \
+                --max-requests=0 --num-threads=8 run";
+    let ran = program.run(&server, load);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.printed.iter().any(|line| line.trim() == "write: N"), "{ran:?}");
+    let again = program.run(&server, "--test=oltp $DB cleanup");
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(server.sql("SHOW TABLES IN book").trim(), "");
+}
+
+#[test]
+fn errors_restart_events_or_end_the_run() {
+    let server = fixture::mariadb();
+    server.sql("CREATE DATABASE small");
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    let program = PeerProgram { path: &own, database: "small" };
+    let words = "oltp_read_write $DB --native --table-size=20 --threads=16";
+    let made = program.run(&server, &format!("{words} prepare"));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let ran = program.run(&server, &format!("{words} --events=300 --time=0 --format=json run"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let fatal = program.run(&server, &format!("{words} --time=20 --mysql-ignore-errors=1 run"));
+    assert_eq!(fatal.code, Some(1), "{fatal:?}");
+    let said = fatal.printed.join("\n");
+    assert!(said.contains("Deadlock found"), "{said}");
+    assert!(!said.contains("General statistics"), "{said}");
+}
