@@ -117,10 +117,8 @@ struct PeerResult {
 impl PeerProgram<'_> {
     fn run(self, server: &Fixture, line: &str) -> PeerResult {
         let socket = server.sandbox.meta().socket.display().to_string();
-        let database = format!(
-            "--mysql-socket={socket} --mysql-user=root --mysql-db={}",
-            self.database
-        );
+        let database =
+            format!("--mysql-socket={socket} --mysql-user=root --mysql-db={}", self.database);
         let line = line.replace("$DB", &database);
         let output = Command::new(self.path)
             .args(line.split_whitespace())
@@ -130,8 +128,10 @@ impl PeerProgram<'_> {
         // Calls that led to an error are ours alone.
         let complaint = String::from_utf8_lossy(&output.stderr);
         let complaint = complaint.split("stack traceback:").next().unwrap_or_default();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let printed = printed.replace(&format!("'{}.", self.database), "'database.");
         PeerResult {
-            printed: plain_lines(&String::from_utf8_lossy(&output.stdout)),
+            printed: plain_lines(&printed),
             complained: plain_lines(complaint),
             code: output.status.code(),
         }
@@ -213,9 +213,8 @@ fn command_lines_print_what_sysbench_prints() {
     let compare = |cases: &[&str], databases: [&str; 2]| -> Vec<String> {
         let [ours, theirs] = [(&own, databases[0]), (&peer, databases[1])]
             .map(|(path, database)| PeerProgram { path, database });
-        let compare = |line: &&str| {
-            differences(line, &ours.run(&server, line), &theirs.run(&server, line))
-        };
+        let compare =
+            |line: &&str| differences(line, &ours.run(&server, line), &theirs.run(&server, line));
         cases.iter().filter_map(compare).collect()
     };
     let wrong: Vec<String> = std::thread::scope(|scope| {
