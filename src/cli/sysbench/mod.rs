@@ -150,9 +150,7 @@ fn run_words(words: &[String], stop: &Stop) -> u8 {
         Benchmark::Native(_, Some(path)) | Benchmark::Script(path)
             if !is_native(&benchmark, &words) =>
         {
-            let source = script::path_source(path.clone());
-            let (words, settings) = (&words, &settings);
-            script::ScriptTest { source, words, typed, settings, stop }.run()
+            script::run_script(path, &words, typed, &settings, stop)
         }
         Benchmark::Native(name, _) => native::run_native(name, &words, &settings, stop),
         Benchmark::Script(_) => unreachable!("a script without a workload of its name is run"),

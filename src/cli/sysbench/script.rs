@@ -1,6 +1,6 @@
 //! Scripts of sysbench: what they are given from the command line, their commands, their load.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,18 +29,25 @@ const PLAIN_COMMANDS: [&str; 4] = ["prepare", "run", "cleanup", "help"];
 const PREPARE_ERRORS: [u32; 7] = [1049, 1054, 1064, 1142, 1146, 1295, 1461];
 
 /// A script as it was named.
-pub(super) struct ScriptTest<'a> {
-    pub(super) source: ScriptSource,
-    pub(super) words: &'a SysbenchWords,
+struct ScriptTest<'a> {
+    source: ScriptSource,
+    words: &'a SysbenchWords,
     /// All words that were typed.
-    pub(super) typed: &'a [String],
-    pub(super) settings: &'a CommonSettings,
-    pub(super) stop: &'a Stop,
+    typed: &'a [String],
+    settings: &'a CommonSettings,
+    stop: &'a Stop,
 }
 
-/// The script at this path.
-pub(super) fn path_source(path: PathBuf) -> ScriptSource {
-    ScriptSource::Path(path)
+/// A script in a file.
+pub(super) fn run_script(
+    path: &Path,
+    words: &SysbenchWords,
+    typed: &[String],
+    settings: &CommonSettings,
+    stop: &Stop,
+) -> u8 {
+    let source = ScriptSource::Path(path.to_owned());
+    ScriptTest { source, words, typed, settings, stop }.run()
 }
 
 /// A script on standard input: its top level is run, whatever the command.
@@ -77,7 +84,7 @@ impl ScriptTest<'_> {
     }
 
     /// Does what the command says.
-    pub(super) fn run(&self) -> u8 {
+    fn run(&self) -> u8 {
         let mut setup = match self.setup(Vec::new()) {
             Ok(setup) => setup,
             Err(fatal) => return self.fail(&fatal),
