@@ -32,7 +32,6 @@ mod secrets;
 mod ship;
 mod stalls;
 mod surroundings;
-
 mod sysbench;
 mod system_tests;
 mod target;

@@ -98,12 +98,38 @@ const DATA_CASES: &[&str] = &[
     "select_random_points $DB cleanup",
 ];
 
+/// Command lines of the tests of this machine, one after the other in a folder of their own.
+const SYSTEM_CASES: &[&str] = &[
+    "cpu --events=3 --cpu-max-prime=2000 run",
+    "cpu --cpu-max-prime=0 run",
+    "cpu --events=20 --threads=2 --cpu-max-prime=200 --rand-seed=7 --verbosity=2 run",
+    "memory --memory-total-size=10M run",
+    "memory --memory-block-size=3 run",
+    "memory --memory-oper=foo run",
+    "memory --memory-oper=read --memory-access-mode=rnd --memory-total-size=10M --threads=2 run",
+    "threads --events=5 run",
+    "mutex --mutex-locks=100 --mutex-loops=100 --threads=2 run",
+    "fileio run",
+    "fileio --file-test-mode=foo run",
+    "fileio --file-test-mode=rndrd --file-io-mode=foo run",
+    "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrd --events=2 run",
+    "fileio --file-num=2 --file-total-size=1M prepare",
+    "fileio --file-num=2 --file-total-size=1M prepare",
+    "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrw --events=300 run",
+    "fileio --file-num=2 --file-total-size=1M --file-test-mode=seqrd --events=30 run",
+    "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndwr --file-fsync-all --events=9 run",
+    "--test=fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrd --max-requests=9 run",
+    "fileio --file-num=2 --file-total-size=1M cleanup",
+];
+
 /// One of the two programs.
 #[derive(Clone, Copy)]
 struct PeerProgram<'a> {
     path: &'a Path,
     /// Its own databases, so that each has the rows that it expects.
     database: &'a str,
+    /// Where it runs.
+    folder: &'a Path,
 }
 
 /// What a command line gave, with what differs from run to run taken out.
@@ -122,6 +148,7 @@ impl PeerProgram<'_> {
         let line = line.replace("$DB", &database);
         let output = Command::new(self.path)
             .args(line.split_whitespace())
+            .current_dir(self.folder)
             .stdin(Stdio::null())
             .output()
             .expect("it can be started");
@@ -190,7 +217,7 @@ fn sweat_as_sysbench(folder: &Path) -> PathBuf {
 
 fn prepare(server: &Fixture, peer: &Path, database: &str) {
     server.sql(&format!("CREATE DATABASE {database}"));
-    let program = PeerProgram { path: peer, database };
+    let program = PeerProgram { path: peer, database, folder: Path::new(".") };
     let made = program.run(server, "oltp_read_write $DB --tables=2 prepare");
     assert_eq!(made.code, Some(0), "{made:?}");
 }
@@ -212,7 +239,7 @@ fn command_lines_print_what_sysbench_prints() {
     }
     let compare = |cases: &[&str], databases: [&str; 2]| -> Vec<String> {
         let [ours, theirs] = [(&own, databases[0]), (&peer, databases[1])]
-            .map(|(path, database)| PeerProgram { path, database });
+            .map(|(path, database)| PeerProgram { path, database, folder: folder.path() });
         let compare =
             |line: &&str| differences(line, &ours.run(&server, line), &theirs.run(&server, line));
         cases.iter().filter_map(compare).collect()
@@ -226,6 +253,20 @@ fn command_lines_print_what_sysbench_prints() {
         all.flat_map(|part| part.join().expect("no part panics")).collect()
     });
     assert!(CASES.len() + DATA_CASES.len() >= 80);
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn tests_of_the_system_print_what_sysbench_prints() {
+    let Some(peer) = find_peer() else { return };
+    let server = fixture::mariadb();
+    let [place, own_files, peer_files] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let own = sweat_as_sysbench(place.path());
+    let ours = PeerProgram { path: &own, database: "", folder: own_files.path() };
+    let theirs = PeerProgram { path: &peer, database: "", folder: peer_files.path() };
+    let compare =
+        |line: &&str| differences(line, &ours.run(&server, line), &theirs.run(&server, line));
+    let wrong: Vec<String> = SYSTEM_CASES.iter().filter_map(compare).collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
@@ -250,8 +291,8 @@ fn built_in_workloads_report_as_the_scripts_do() {
         "select_random_points",
         "select_random_ranges",
     ] {
-        let ours = PeerProgram { path: &own, database: "own" };
-        let theirs = PeerProgram { path: &peer, database: "peer" };
+        let ours = PeerProgram { path: &own, database: "own", folder: folder.path() };
+        let theirs = PeerProgram { path: &peer, database: "peer", folder: folder.path() };
         let line = format!("{name} $DB --events=20 --report-interval=1 run");
         let ours = ours.run(&server, &format!("--native {line}"));
         wrong.extend(differences(&line, &ours, &theirs.run(&server, &line)));
@@ -265,7 +306,7 @@ fn the_words_of_a_book_do_what_they_did() {
     server.sql("CREATE DATABASE book");
     let folder = tempfile::tempdir().unwrap();
     let own = sweat_as_sysbench(folder.path());
-    let program = PeerProgram { path: &own, database: "book" };
+    let program = PeerProgram { path: &own, database: "book", folder: folder.path() };
     let made = program.run(&server, "--test=oltp --oltp-table-size=1000 $DB prepare");
     assert_eq!(made.code, Some(0), "{made:?}");
     assert_eq!(server.sql("SELECT COUNT(*) FROM book.sbtest").trim(), "1000");
@@ -285,7 +326,7 @@ fn errors_restart_events_or_end_the_run() {
     server.sql("CREATE DATABASE small");
     let folder = tempfile::tempdir().unwrap();
     let own = sweat_as_sysbench(folder.path());
-    let program = PeerProgram { path: &own, database: "small" };
+    let program = PeerProgram { path: &own, database: "small", folder: folder.path() };
     let words = "oltp_read_write $DB --native --table-size=20 --threads=16";
     let made = program.run(&server, &format!("{words} prepare"));
     assert_eq!(made.code, Some(0), "{made:?}");

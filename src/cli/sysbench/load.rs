@@ -55,10 +55,17 @@ pub(super) struct LoadTest<'a> {
 impl CommonSettings {
     /// Prints the options of a run, and that threads are started.
     pub(super) fn print_start(&self, intro: &str) {
+        self.print_preamble(intro);
+        if self.format == OutputFormat::Text {
+            self.console.print_notice("Initializing worker threads...\n\n");
+        }
+    }
+
+    /// Prints the options of a run, and what the test says of itself.
+    pub(super) fn print_preamble(&self, intro: &str) {
         if self.format == OutputFormat::Text {
             self.console.print_notice(&texts::preamble_text(&self.preamble));
             self.console.print_notice(intro);
-            self.console.print_notice("Initializing worker threads...\n\n");
         }
     }
 

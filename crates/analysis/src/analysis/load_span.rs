@@ -26,6 +26,7 @@ pub struct LoadSpan {
     began: Option<Nanos>,
     ended: Nanos,
     response: Histogram,
+    classes: Vec<u64>,
     errors: u64,
     reconnects: u64,
     counters: &'static [CounterSpec],
@@ -49,6 +50,8 @@ pub struct LoadFigures {
     pub reconnects: u64,
     /// What the workload counts, by name.
     pub counts: Vec<(&'static str, u64)>,
+    /// Events that ended without an error, by class.
+    pub class_events: Vec<u64>,
     /// Shortest response time, milliseconds; this and all times are 0 where nothing ended.
     pub min_ms: f64,
     /// Mean response time, milliseconds.
@@ -95,6 +98,7 @@ impl Default for LoadSpan {
             began: None,
             ended: Nanos(0),
             response: new_histogram(),
+            classes: Vec::new(),
             errors: 0,
             reconnects: 0,
             counters: &[],
@@ -118,7 +122,9 @@ impl LoadSpan {
     pub fn add_interval(&mut self, interval: &Interval) {
         self.began.get_or_insert(interval.began);
         self.ended = interval.ended;
-        for class in &interval.classes {
+        self.classes.resize(interval.classes.len(), 0);
+        for (class, events) in interval.classes.iter().zip(&mut self.classes) {
+            *events += class.response.len();
             self.response.add(&class.response).expect("all histograms share their bounds");
         }
         self.errors += interval.error_count();
@@ -159,6 +165,7 @@ impl LoadSpan {
             errors: self.errors,
             reconnects: self.reconnects,
             counts: counts.map(|(counter, count)| (counter.name, count)).collect(),
+            class_events: self.classes.clone(),
             min_ms: if events == 0 { 0.0 } else { ms(times.min()) },
             mean_ms,
             max_ms: ms(times.max()),

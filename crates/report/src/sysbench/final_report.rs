@@ -1,6 +1,6 @@
 //! The report at a checkpoint and at the end.
 
-use super::{SysbenchStyle, TestFamily, to_mib};
+use super::{FSYNCS, READS, SysbenchStyle, TestFamily, WRITES, class_events, to_mib};
 use crate::analysis::{LoadFigures, LogBucket};
 
 /// Longest bar of a histogram, characters.
@@ -86,6 +86,7 @@ fn memory_text(figures: &LoadFigures) -> String {
 
 fn fileio_text(style: SysbenchStyle, figures: &LoadFigures) -> String {
     let rate = |name| figures.rate(figures.count(name));
+    let events = |class| figures.rate(class_events(figures, class));
     let (read, written) = (rate("bytes_read"), rate("bytes_written"));
     if style == SysbenchStyle::V1_1 {
         let line = |label: &str, operations: f64, bytes: f64| {
@@ -97,9 +98,9 @@ fn fileio_text(style: SysbenchStyle, figures: &LoadFigures) -> String {
         };
         return format!(
             "\nThroughput:\n{}{}         fsync: IOPS={:.2}\n\n",
-            line("read:", rate("reads"), read),
-            line("write:", rate("writes"), written),
-            rate("fsyncs"),
+            line("read:", events(READS), read),
+            line("write:", events(WRITES), written),
+            events(FSYNCS),
         );
     }
     format!(
@@ -107,9 +108,9 @@ fn fileio_text(style: SysbenchStyle, figures: &LoadFigures) -> String {
          writes/s:                     {:4.2}\n    fsyncs/s:                     {:4.2}\n\n\
          Throughput:\n    read, MiB/s:                  {:4.2}\n    \
          written, MiB/s:               {:4.2}\n\n",
-        rate("reads"),
-        rate("writes"),
-        rate("fsyncs"),
+        events(READS),
+        events(WRITES),
+        events(FSYNCS),
         to_mib(read),
         to_mib(written),
     )

@@ -145,7 +145,7 @@ pub fn interval_text(line: &IntervalHeading, figures: &LoadFigures) -> String {
              latency (ms,{shares}%): {times}\n",
             to_mib(rate(figures.count("bytes_read"))),
             to_mib(rate(figures.count("bytes_written"))),
-            rate(figures.count("fsyncs")),
+            rate(class_events(figures, FSYNCS)),
         ),
         TestFamily::Memory => {
             format!("[ {at}s ] {:.2} MiB/sec\n", to_mib(rate(figures.count("bytes"))))
@@ -182,6 +182,15 @@ fn join_percentiles(figures: &LoadFigures, digits: usize) -> String {
     let times: Vec<String> =
         figures.percentiles.iter().map(|(_, ms)| format!("{ms:.digits$}")).collect();
     if times.is_empty() { format!("{:.digits$}", 0.0) } else { times.join("/") }
+}
+
+/// The classes of `fileio`, by their places.
+const READS: usize = 0;
+const WRITES: usize = 1;
+const FSYNCS: usize = 2;
+
+fn class_events(figures: &LoadFigures, class: usize) -> u64 {
+    figures.class_events.get(class).copied().unwrap_or(0)
 }
 
 fn to_mib(bytes: f64) -> f64 {
