@@ -47,6 +47,7 @@ const TAKEN: &[&str] = &["--mysql-password", "--skip-password"];
 fn every_flag_in_the_documentation_exists() {
     let mut known: Vec<String> =
         FOREIGN.iter().chain(TAKEN).map(|flag| (*flag).to_owned()).collect();
+    known.extend(sysbench::flag_names());
     let mut program = root_command();
     program.build();
     let mut take = |command: &Command| {

@@ -102,6 +102,13 @@ pub(super) fn run_program(words: &[OsString]) -> ExitCode {
     ExitCode::from(run_words(&words, &stop))
 }
 
+/// All flags, for the test that the documentation names no other.
+#[cfg(test)]
+pub(super) fn flag_names() -> impl Iterator<Item = String> {
+    let names = option_table::all_options().map(|option| option.name).chain(["test"]);
+    names.map(|name| format!("--{}", name.replace('_', "-")))
+}
+
 /// Complains about words; gives the exit code.
 fn fail_words(error: &WordsError) -> u8 {
     print_complaint(&error.0);
