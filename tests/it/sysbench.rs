@@ -117,7 +117,8 @@ const SYSTEM_CASES: &[&str] = &[
     "fileio --file-num=2 --file-total-size=1M prepare",
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrw --events=300 run",
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=seqrd --events=30 run",
-    "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndwr --file-fsync-all --events=9 run",
+    "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndwr --file-fsync-all --events=9 \
+     run",
     "--test=fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrd --max-requests=9 run",
     "fileio --file-num=2 --file-total-size=1M cleanup",
 ];
