@@ -117,7 +117,9 @@ mod tests {
     use super::*;
     use crate::cli::sysbench::option_table::OptionGroup;
 
-    fn legacy(line: &str) -> Option<(Option<&'static str>, Vec<(String, String)>)> {
+    type Translated = (Option<&'static str>, Vec<(String, String)>);
+
+    fn legacy(line: &str) -> Option<Translated> {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let words = SysbenchWords::from_args(&args).unwrap();
         let test = find_legacy(&words)?;

@@ -72,9 +72,7 @@ impl CommonSettings {
     /// The seed of a run: another one each time, unless one was given.
     pub(super) fn run_seed(&self) -> u64 {
         match self.seed {
-            0 => std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .map_or(1, |since| since.as_nanos() as u64),
+            0 => RealClock::start_now().origin_unix_ns().max(1),
             seed => seed,
         }
     }

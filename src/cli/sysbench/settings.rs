@@ -89,27 +89,7 @@ fn check_settings(
     if !Distribution::NAMES.contains(&rand_type) {
         return Err(format!("Invalid random numbers distribution: {rand_type}."));
     }
-    let renamed = |old: &str, new: &str, unset: i64| {
-        let value = words.int(old);
-        if value == unset || (value <= 0 && unset == 0) {
-            return None;
-        }
-        console.print_warning(&format!("--{old} is deprecated, use --{new} instead"));
-        Some(value)
-    };
-    let threads = renamed("num-threads", "threads", 1).unwrap_or_else(|| words.int("threads"));
-    let given = |name: &str| words.given(name).map(|_| words.int(name));
-    let events = renamed("max-requests", "events", 0)
-        .or_else(|| given("events"))
-        .or_else(|| words.given("max-requests").map(|_| 0))
-        .unwrap_or(limits.events as i64);
-    // An old name with 0 changes nothing where the limit is the one of today.
-    let is_old = limits.time_s == 0;
-    let time = renamed("max-time", "time", 0)
-        .or_else(|| given("time"))
-        .or_else(|| words.given("max-time").filter(|_| is_old).map(|_| 0))
-        .unwrap_or(limits.time_s as i64);
-    let rate = renamed("tx-rate", "rate", 0).unwrap_or_else(|| words.int("rate"));
+    let OldLimits { threads, events, time, rate } = read_limits(words, console, limits);
     match threads {
         0 => return Err(format!("Invalid value for --threads: {threads}.\n")),
         ..0 => return Err("Memory allocation failure.\n".to_owned()),
@@ -120,16 +100,7 @@ fn check_settings(
     }
     let forced = read_forced_shutdown(words.text("forced-shutdown"), time)?;
     let checkpoints = read_checkpoints(&words.list("report-checkpoints"))?;
-    let format = match words.text("format") {
-        "text" => OutputFormat::Text,
-        "json" => OutputFormat::Json,
-        "csv" => OutputFormat::Csv,
-        other => return Err(format!("Invalid value for --format: '{other}'")),
-    };
-    if !["1.0", "1.1"].contains(&words.text("report-style")) {
-        let given = words.text("report-style");
-        return Err(format!("Invalid value for --report-style: '{given}'"));
-    }
+    let format = read_format(words)?;
     let every = words.text("report-interval");
     let every_s = read_lax_number(every);
     let warmup_s = words.int("warmup-time").max(0);
@@ -165,6 +136,56 @@ fn check_settings(
         format,
         preamble,
     })
+}
+
+/// Limits by today's names or by the old ones, as they were given.
+struct OldLimits {
+    threads: i64,
+    events: i64,
+    time: i64,
+    rate: i64,
+}
+
+fn read_limits(
+    words: &SysbenchWords,
+    console: SysbenchConsole,
+    limits: DefaultLimits,
+) -> OldLimits {
+    let renamed = |old: &str, new: &str, unset: i64| {
+        let value = words.int(old);
+        if value == unset || (value <= 0 && unset == 0) {
+            return None;
+        }
+        console.print_warning(&format!("--{old} is deprecated, use --{new} instead"));
+        Some(value)
+    };
+    let threads = renamed("num-threads", "threads", 1).unwrap_or_else(|| words.int("threads"));
+    let given = |name: &str| words.given(name).map(|_| words.int(name));
+    let events = renamed("max-requests", "events", 0)
+        .or_else(|| given("events"))
+        .or_else(|| words.given("max-requests").map(|_| 0))
+        .unwrap_or(limits.events as i64);
+    // An old name with 0 changes nothing where the limit is the one of today.
+    let is_old = limits.time_s == 0;
+    let time = renamed("max-time", "time", 0)
+        .or_else(|| given("time"))
+        .or_else(|| words.given("max-time").filter(|_| is_old).map(|_| 0))
+        .unwrap_or(limits.time_s as i64);
+    let rate = renamed("tx-rate", "rate", 0).unwrap_or_else(|| words.int("rate"));
+    OldLimits { threads, events, time, rate }
+}
+
+fn read_format(words: &SysbenchWords) -> Result<OutputFormat, String> {
+    if !["1.0", "1.1"].contains(&words.text("report-style")) {
+        let given = words.text("report-style");
+        return Err(format!("Invalid value for --report-style: '{given}'"));
+    }
+    match words.text("format") {
+        "text" => Ok(OutputFormat::Text),
+        "json" => Ok(OutputFormat::Json),
+        "csv" => Ok(OutputFormat::Csv),
+        other => Err(format!("Invalid value for --format: '{other}'")),
+    }
 }
 
 /// `95`, `99.9`, `50,95,99.9`; nothing for `0`.
