@@ -137,6 +137,7 @@ pub(super) fn print_connect_error(
 }
 
 /// The same for a session of a script: with the words that [`client::Error`] has.
+#[cfg(feature = "lua")]
 pub(super) fn print_script_connect_error(
     target: Option<&Target>,
     code: u32,
