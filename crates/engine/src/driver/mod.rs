@@ -40,6 +40,10 @@ const NOBODY_OPENS: Nanos = Nanos(15_000_000_000);
 /// From making the start known to the start: enough for all threads to hear of it.
 const LEAD: Nanos = Nanos(2_000_000);
 
+/// Workers per core up to which each has a thread. Measured on two cores with the server beside (bench/point_select.py, a unix
+/// socket): the reactor does 0.8 of what threads do at 2 workers, as much at 4, 1.06 at 8 and 1.1 from 16 on.
+const MOST_THREADS_PER_CORE: usize = 2;
+
 /// Which engine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Engine {
@@ -53,7 +57,9 @@ impl Engine {
             EnginePlan::Threads => Engine::Threads,
             EnginePlan::Auto if workload.needs_own_threads() => Engine::Threads,
             EnginePlan::Reactor => Engine::Reactor,
-            EnginePlan::Auto if plan.workers <= 4 * kernel::core_count() => Engine::Threads,
+            EnginePlan::Auto if plan.workers <= MOST_THREADS_PER_CORE * kernel::core_count() => {
+                Engine::Threads
+            }
             EnginePlan::Auto if cfg!(not(target_os = "linux")) => Engine::Threads,
             EnginePlan::Auto => Engine::Reactor,
         }

@@ -581,9 +581,9 @@ fn a_workload_that_computes_has_threads_however_many_workers() {
 
 #[test]
 fn auto_picks_by_the_number_of_workers() {
-    let few = LoadPlan { workers: 4 * kernel::core_count(), ..LoadPlan::default() };
+    let few = LoadPlan { workers: 2 * kernel::core_count(), ..LoadPlan::default() };
     assert_eq!(Engine::from_plan(&few, &NullWorkload), Engine::Threads);
-    let many = LoadPlan { workers: 4 * kernel::core_count() + 1, ..LoadPlan::default() };
+    let many = LoadPlan { workers: 2 * kernel::core_count() + 1, ..LoadPlan::default() };
     let expected = if cfg!(target_os = "linux") { Engine::Reactor } else { Engine::Threads };
     assert_eq!(Engine::from_plan(&many, &NullWorkload), expected);
 }

@@ -1,6 +1,7 @@
 //! The engine `threads`: each worker has a thread and blocks on it. The best latency and throughput for few sessions.
 //!
-//! Under a closed arrival the threads run under the policy SCHED_BATCH, for the reason that the reactor's do.
+//! Under a closed arrival, and if there are more of them than cores, the threads run under the policy SCHED_BATCH, for the reason
+//! that the reactor's do.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -120,8 +121,10 @@ fn run_worker(
 ) {
     let EngineContext { load, clock, precise, .. } = setting;
     kernel::sharpen_timers();
-    // Who waits for no server has no replies to gather, and may be what measures the scheduler.
-    if arrival.open_schedule().is_none() && !setting.workload.needs_own_threads() {
+    // Who waits for no server has no replies to gather, and may be what measures the scheduler; where there is a core for
+    // each worker, none is preempted.
+    let gathers = arrival.open_schedule().is_none() && !setting.workload.needs_own_threads();
+    if gathers && load.workers > kernel::core_count() {
         kernel::gather_wakeups();
     }
     let waiter = BlockingWaiter { clock, load, precise };
