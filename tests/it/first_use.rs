@@ -39,6 +39,7 @@ const BUDGETS: &[(&str, usize)] = &[
 /// Pages whose first command can't run here, and why.
 const SKIPPED: &[(&str, &str)] = &[
     ("coming-from.md", "it lists words of other tools, and no command of its own"),
+    ("sysbench.md", "it prints sysbench's own report: see the tests `sysbench`"),
     ("ship.md", "it serves a server's own log until Ctrl-C"),
 ];
 

@@ -501,6 +501,7 @@ fn the_command_writes_a_file_that_load_reads() {
     };
     let (code, out, err) = sweat(&words(&path));
     assert_eq!(code, Some(0), "{err}");
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(out.starts_with("saved ") && out.contains(" key ranges, to "), "{out}");
     assert!(out.contains("note: shop-1.odd.cut has no key ranges"), "{out}");
     let hot = hotset::read_hot_set(&path).unwrap();
