@@ -149,7 +149,8 @@ fn the_length_of_a_load_is_not_in_memory() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     let runs = tempfile::tempdir().unwrap();
     let (short, long) = (record(runs.path(), 20), record(runs.path(), 320));
-    assert!(long < short + MIB / 4, "recording 20 s takes {short} bytes, 320 s {long}");
+    // Kept intervals would take 7 MiB; what a busy machine shifts is a histogram or two.
+    assert!(long < short + MIB, "recording 20 s takes {short} bytes, 320 s {long}");
     let folder = sweat::archive::latest_run(runs.path()).unwrap();
     let loaded = peak_of(|| {
         let run = sweat::archive::read_run(&folder).unwrap();
