@@ -131,10 +131,11 @@ fn replay_notes(replayed: &ReplayTotals) -> Vec<String> {
             to_single_line(&words)
         ));
     }
-    notes.push(format!(
-        "{} of {} records sent, in {} sessions",
-        replayed.sent, replayed.records, replayed.sessions
-    ));
+    let sessions = match replayed.sessions {
+        1 => "1 session".to_owned(),
+        many => format!("{many} sessions"),
+    };
+    notes.push(format!("{} of {} records sent, in {sessions}", replayed.sent, replayed.records));
     let told = replayed.left_out.iter().take(MOST_REASONS);
     notes.extend(told.map(|left| format!("left out: {} ({})", left.count, left.reason)));
     let rest: u64 = replayed.left_out.iter().skip(MOST_REASONS).map(|left| left.count).sum();
