@@ -286,6 +286,14 @@ fn native_mixes_and_scripts_ask_what_sysbench_asks() {
 }
 
 #[test]
+fn thousands_of_sessions_are_more_than_one_state_holds() {
+    let (setup, _) = script_setup("function thread_init(t) own = t end function event() end");
+    let workload = LuaWorkload::new(setup);
+    let recording = run_events(&workload, 3000, 6000);
+    assert_eq!((recording.failure, recording.total.event_count()), (None, 6000));
+}
+
+#[test]
 fn sessions_that_share_a_state_have_globals_of_their_own() {
     let script = "
         own = 0

@@ -39,6 +39,9 @@ pub use settings::{
     ScriptPrinter, ScriptSetup, ScriptSource, ScriptValue, split_list,
 };
 
+/// Sessions that share a Lua state at most: mlua holds some 8,000 references into one, and a session needs a handful.
+const SESSIONS_PER_STATE: usize = 500;
+
 /// What events of scripts count.
 const COUNTERS: &[CounterSpec] = &[
     sql::COUNTERS[0],
@@ -172,7 +175,8 @@ impl LuaWorkload {
         }
         let key = std::ptr::from_ref(self).addr();
         let known = HOST.with_borrow(|(owner, host)| host.upgrade().filter(|_| *owner == key));
-        if let Some(host) = known.filter(|_| is_shared) {
+        let has_room = |host: &Rc<LuaHost>| Rc::strong_count(host) <= SESSIONS_PER_STATE;
+        if let Some(host) = known.filter(|host| is_shared && has_room(host)) {
             return Ok(host);
         }
         let host = LuaHost::new(&self.shared)?;
