@@ -289,8 +289,8 @@ fn native_mixes_and_scripts_ask_what_sysbench_asks() {
 fn thousands_of_sessions_are_more_than_one_state_holds() {
     let (setup, _) = script_setup("function thread_init(t) own = t end function event() end");
     let workload = LuaWorkload::new(setup);
-    let recording = run_events(&workload, 3000, 6000);
-    assert_eq!((recording.failure, recording.total.event_count()), (None, 6000));
+    let recording = run_events(&workload, 4500, 9000);
+    assert_eq!((recording.failure, recording.total.event_count()), (None, 9000));
 }
 
 #[test]
