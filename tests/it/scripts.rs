@@ -14,8 +14,7 @@ use sweat::driver;
 use sweat::plan::{AddressPlan, EnginePlan, LoadPlan};
 use sweat::recorder::Recording;
 use sweat::workload::lua::{
-    DriverSettings, IgnoredErrors, LuaWorkload, RandomSettings, ScriptSetup, ScriptSource,
-    ScriptValue, run_command,
+    DriverSettings, IgnoredErrors, LuaWorkload, ScriptSetup, ScriptSource, ScriptValue, run_command,
 };
 use sweat::workload::{self, DataJob, Endpoint, Workload, check_options, find_kind};
 
@@ -94,17 +93,12 @@ fn run_ours(case: &ScriptCase, plan: &AddressPlan, engine: EnginePlan) -> String
         }
     }
     let setup = ScriptSetup {
-        source: ScriptSource::Path(case.path.clone()),
-        module_dirs: Vec::new(),
-        arguments: vec!["sysbench".to_owned()],
         command: Some(case.command.clone()),
         options: vec![("db_driver".to_owned(), ScriptValue::Text("mysql".to_owned()))],
         given,
         driver: Arc::new(driver_settings),
-        random: RandomSettings::default(),
-        threads: 1,
         printer: Some(Arc::new(move |text| sink.lock().unwrap().extend_from_slice(text))),
-        fatal_printer: None,
+        ..ScriptSetup::new(ScriptSource::Path(case.path.clone()))
     };
     let failed = if case.command == "run" {
         let load = LoadPlan { workers: 1, events: Some(events), engine, ..LoadPlan::default() };
@@ -327,18 +321,12 @@ fn sessions_that_share_a_state_have_globals_of_their_own() {
 fn script_setup(text: &str) -> (ScriptSetup, Arc<Mutex<Vec<u8>>>) {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let sink = printed.clone();
+    let source = ScriptSource::Text { name: "test".to_owned(), text: text.to_owned() };
     let setup = ScriptSetup {
-        source: ScriptSource::Text { name: "test".to_owned(), text: text.to_owned() },
-        module_dirs: Vec::new(),
-        arguments: vec!["sysbench".to_owned()],
         command: Some("run".to_owned()),
-        options: Vec::new(),
-        given: Vec::new(),
         driver: Arc::new(DriverSettings { dry_run: true, ..DriverSettings::default() }),
-        random: RandomSettings::default(),
-        threads: 1,
         printer: Some(Arc::new(move |text| sink.lock().unwrap().extend_from_slice(text))),
-        fatal_printer: None,
+        ..ScriptSetup::new(source)
     };
     (setup, printed)
 }

@@ -359,6 +359,17 @@ impl Session {
         }
     }
 
+    /// Reads a packet and counts its bytes; gives whether it came out of turn.
+    async fn read_counted(
+        &mut self,
+        tally: &mut Tally,
+        packet: &mut Vec<u8>,
+    ) -> Result<bool, ChannelError> {
+        let parting = self.channel.read_packet(packet).await?;
+        tally.bytes_received += packet.len() as u64 + 4;
+        Ok(parting)
+    }
+
     /// Reads one result; gives the status bits at its end.
     async fn read_one_captured(
         &mut self,
@@ -368,8 +379,7 @@ impl Session {
         packet: &mut Vec<u8>,
         reply: &mut StatementReply,
     ) -> Result<Result<u16, EventError>, ChannelError> {
-        let parting = self.channel.read_packet(packet).await?;
-        tally.bytes_received += packet.len() as u64 + 4;
+        let parting = self.read_counted(tally, packet).await?;
         match packet.first() {
             Some(0x00) => {
                 let ok = packet::parse_ok(packet)?;
@@ -401,17 +411,14 @@ impl Session {
             result.columns.extend_from_slice(known);
         }
         for _ in 0..if is_described { count } else { 0 } {
-            self.channel.read_packet(packet).await?;
-            tally.bytes_received += packet.len() as u64 + 4;
+            self.read_counted(tally, packet).await?;
             result.columns.push(parse_column_format(packet)?);
         }
         if is_described && !self.no_eof {
-            self.channel.read_packet(packet).await?;
-            tally.bytes_received += packet.len() as u64 + 4;
+            self.read_counted(tally, packet).await?;
         }
         loop {
-            self.channel.read_packet(packet).await?;
-            tally.bytes_received += packet.len() as u64 + 4;
+            self.read_counted(tally, packet).await?;
             match packet.first() {
                 None => return Err(ProtocolError("an empty packet").into()),
                 Some(0xFF) => return Ok(Err(self.note_error_packet(packet, false))),

@@ -58,7 +58,8 @@ pub fn read_script(setup: &ScriptSetup) -> Result<ScriptInfo, ScriptError> {
     })
 }
 
-fn load_global(
+/// A state of its own, on a thread that may block.
+pub(super) fn load_global(
     setup: &ScriptSetup,
     shared: &SharedScript,
     thread: usize,
@@ -86,9 +87,7 @@ pub fn run_command(setup: &ScriptSetup, name: &str, stop: &Stop) -> Result<(), S
             Err(error) => Err(error),
         }
     };
-    // What the top level prints is printed once, by the state that runs the command.
-    let quiet = ScriptSetup { printer: Some(std::sync::Arc::new(|_| {})), ..setup.clone() };
-    let info = read_script(&quiet)?;
+    let info = read_script(&setup.silenced())?;
     let own = info.commands.iter().find(|(command, _)| command == name);
     if own.is_none() && !info.functions.contains(&name) {
         let script = base_name(&setup.source);

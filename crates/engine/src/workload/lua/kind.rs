@@ -105,7 +105,6 @@ fn script_setup(
     });
     let seed = options.count("rand-seed");
     Ok(ScriptSetup {
-        source: find_script(script)?,
         module_dirs: module_dirs(script),
         arguments: vec!["sysbench".to_owned(), script.to_owned()],
         command: Some("run".to_owned()),
@@ -129,9 +128,7 @@ fn script_setup(
             },
             seed: if seed == 0 { 1 } else { seed },
         },
-        threads: 1,
-        printer: None,
-        fatal_printer: None,
+        ..ScriptSetup::new(find_script(script)?)
     })
 }
 
@@ -178,21 +175,14 @@ fn option_spec(option: &ScriptOption) -> OptionSpec {
 
 fn declared_options(script: &str) -> Result<Vec<ScriptOption>, Mistake> {
     let setup = ScriptSetup {
-        source: find_script(script)?,
         module_dirs: module_dirs(script),
         arguments: vec!["sysbench".to_owned(), script.to_owned()],
         // Scripts may refuse to be read without a command.
         command: Some("help".to_owned()),
-        options: Vec::new(),
-        given: Vec::new(),
-        driver: Arc::default(),
-        random: RandomSettings::default(),
-        threads: 1,
-        printer: Some(Arc::new(|_| {})),
-        fatal_printer: None,
+        ..ScriptSetup::new(find_script(script)?)
     };
     let failed = |error: ScriptError| Mistake::new(script, error.message);
-    Ok(read_script(&setup).map_err(failed)?.options)
+    Ok(read_script(&setup.silenced()).map_err(failed)?.options)
 }
 
 /// Scripts often ask for others that lie beside them.

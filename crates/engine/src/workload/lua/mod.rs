@@ -131,10 +131,8 @@ impl LuaWorkload {
     /// Calls that hold a whole thread; none of a script that can't be read, which is told when its load begins.
     fn blocking_calls(&self) -> &[String] {
         self.blocking_calls.get_or_init(|| {
-            let mut setup = self.setup.clone();
-            // It is only read: what it prints at its top level is printed when it runs.
-            setup.printer = Some(std::sync::Arc::new(|_| {}));
-            read_script(&setup).map(|info| info.blocking_calls).unwrap_or_default()
+            let info = read_script(&self.setup.silenced());
+            info.map(|info| info.blocking_calls).unwrap_or_default()
         })
     }
 
@@ -156,9 +154,7 @@ impl LuaWorkload {
     }
 
     fn run_init(&self, part: &WorkerContext) -> Result<LuaState, ScriptError> {
-        let role = StateRole { thread: 0, blocks: true, abandon: part.abandon.clone() };
-        let host = LuaHost::new(&self.shared)?;
-        let state = LuaState::load(&self.setup, &self.shared, host, &role)?;
+        let state = commands::load_global(&self.setup, &self.shared, 0, part.abandon.clone())?;
         state.export_options(part.workers)?;
         if !state.has_function("event") && !state.replaces_thread_run() {
             let name = commands::base_name(&self.setup.source);
@@ -243,9 +239,6 @@ impl Workload for LuaWorkload {
     }
     fn interrupt_events(&self) {
         self.shared.running.interrupt_all();
-    }
-    fn check_ready(&self, _: &Stop) -> anyhow::Result<()> {
-        Ok(())
     }
     fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         self.run_data_command("prepare", job)

@@ -123,8 +123,7 @@ impl ScriptContext {
 
     /// The pace, while it is lent.
     pub(super) fn pace(&mut self) -> Option<&mut dyn WorkerPace> {
-        // SAFETY: see `lend_pace`; nobody else uses it while Lua or a request runs.
-        self.pace.map(|mut pace| unsafe { pace.as_mut() })
+        lent_pace(&mut self.pace)
     }
 
     /// Whether there is another event; pending if that is not known yet.
@@ -149,9 +148,7 @@ impl ScriptContext {
             return;
         }
         let tally = std::mem::take(&mut self.tally);
-        let Some(mut pace) = self.pace else { return };
-        // SAFETY: as in `pace`, which would hold on to all of `self`.
-        let pace = unsafe { pace.as_mut() };
+        let Some(pace) = lent_pace(&mut self.pace) else { return };
         pace.end_event(EventOutcome { class: ClassId(0), error: None }, &tally);
         if !self.times.steps().is_empty() {
             pace.note_steps(self.times.steps());
@@ -193,6 +190,12 @@ impl ScriptContext {
         self.shared.text = self.scratch.as_ptr();
         self.shared.text_length = self.scratch.len() as u32;
     }
+}
+
+/// The pace, while it is lent; the rest of the context stays free for use beside it.
+fn lent_pace(pace: &mut Option<NonNull<dyn WorkerPace>>) -> Option<&mut dyn WorkerPace> {
+    // SAFETY: see `lend_pace`; nobody else uses it while Lua or a request runs.
+    pace.as_mut().map(|pace| unsafe { pace.as_mut() as &mut dyn WorkerPace })
 }
 
 const _: () = assert!(SCRIPT_ERRORS < MOST_COUNTERS);

@@ -181,6 +181,31 @@ pub struct ScriptSetup {
     pub fatal_printer: Option<FatalPrinter>,
 }
 
+impl ScriptSetup {
+    /// A script that is given nothing: one thread, no server, no options.
+    pub fn new(source: ScriptSource) -> ScriptSetup {
+        ScriptSetup {
+            source,
+            module_dirs: Vec::new(),
+            arguments: vec!["sysbench".to_owned()],
+            command: None,
+            options: Vec::new(),
+            given: Vec::new(),
+            driver: Arc::default(),
+            random: RandomSettings::default(),
+            threads: 1,
+            printer: None,
+            fatal_printer: None,
+        }
+    }
+
+    /// The same, for a script that is only read: what it prints at its top level is printed when it runs.
+    #[must_use]
+    pub fn silenced(&self) -> ScriptSetup {
+        ScriptSetup { printer: Some(Arc::new(|_| {})), ..self.clone() }
+    }
+}
+
 impl std::fmt::Debug for ScriptSetup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut out = f.debug_struct("ScriptSetup");

@@ -183,9 +183,6 @@ impl LuaState {
 
     fn run_script(&self) -> Result<(), ScriptError> {
         let run_text = |text: &[u8], name: &str| {
-            // A first line for the shell is not Lua's; its line end stays, so that numbers of lines are right.
-            let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
-            let text = if text.starts_with(b"#") { &text[end..] } else { text };
             let text = self.host.lua.create_string(text).map_err(script_error)?;
             let function = self.instance(text, name).map_err(script_error)?;
             self.run_now(function, ())

@@ -9,18 +9,15 @@ use crate::base::StopReason;
 fn setup(text: &str, given: &[(&str, &str)]) -> (ScriptSetup, Arc<Mutex<Vec<u8>>>) {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let sink = printed.clone();
+    let source = ScriptSource::Text { name: "test".to_owned(), text: text.to_owned() };
     let setup = ScriptSetup {
-        source: ScriptSource::Text { name: "test".to_owned(), text: text.to_owned() },
-        module_dirs: Vec::new(),
-        arguments: vec!["sysbench".to_owned(), "test".to_owned()],
         command: Some("prepare".to_owned()),
         options: vec![("db_driver".to_owned(), ScriptValue::Text("mysql".to_owned()))],
         given: given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
         driver: Arc::new(DriverSettings { dry_run: true, ..DriverSettings::default() }),
-        random: RandomSettings::default(),
         threads: 2,
         printer: Some(Arc::new(move |text| sink.lock().unwrap().extend_from_slice(text))),
-        fatal_printer: None,
+        ..ScriptSetup::new(source)
     };
     (setup, printed)
 }

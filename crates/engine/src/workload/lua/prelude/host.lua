@@ -117,6 +117,8 @@ end
 -- Texts are compiled once: a session gets functions of its own from them, with globals of its own.
 local factories = {}
 local function instance(text, name, env)
+  -- A first line for the shell is not Lua's; its line end stays, so that numbers of lines are right.
+  text = text:gsub("^#[^\n]*", "")
   local key = name .. "\0" .. text
   local factory = factories[key]
   if not factory then
@@ -148,8 +150,7 @@ local function read_file(path)
   end
   local text = file:read("*a")
   file:close()
-  -- A first line for the shell is not Lua's; its line end stays, so that numbers of lines are right.
-  return text and text:gsub("^#[^\n]*", "")
+  return text
 end
 
 local function find_module(name, path)
