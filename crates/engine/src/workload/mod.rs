@@ -20,6 +20,7 @@ mod recorded;
 pub mod replay;
 pub mod sql;
 pub mod threads;
+pub mod tpcc;
 
 use std::task::{Context, Poll};
 
@@ -50,6 +51,7 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     &oltp::SELECT_RANDOM_RANGES,
     &oltp::BulkInsertKind,
     &queries::QueriesKind,
+    &tpcc::TpccKind,
     #[cfg(feature = "lua")]
     &lua::LuaKind,
     &lookup::LookupKind,

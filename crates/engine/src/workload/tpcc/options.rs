@@ -1,0 +1,136 @@
+//! The options.
+
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+
+/// How transactions are put into statements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SqlVariant {
+    /// One prepared statement per step of the specification.
+    Plain,
+    /// Lists and inserts of many rows.
+    Batched,
+    /// As plain, several statements sent before their replies are read.
+    Pipelined,
+    /// One call per transaction.
+    Procedures,
+}
+
+/// What was asked, checked.
+#[derive(Clone, Debug)]
+pub(super) struct TpccSettings {
+    /// Warehouses to make; for a run 0: all that are there.
+    pub(super) warehouses: u32,
+    pub(super) sql: SqlVariant,
+    /// Foreign keys, as clause 1.3 names them.
+    pub(super) foreign_keys: bool,
+    /// A primary key for the history, which the specification has none for.
+    pub(super) history_key: bool,
+    /// Partitions of each table by warehouse; 0 for none.
+    pub(super) partitions: u32,
+    pub(super) storage_engine: String,
+    /// As in `SET TRANSACTION ISOLATION LEVEL`.
+    pub(super) isolation: String,
+    /// Terminals that key and think, ten per warehouse.
+    pub(super) paced: bool,
+    /// Factor on keying and think times.
+    pub(super) time_scale: f64,
+    /// Deck of 23 cards instead of 100.
+    pub(super) small_deck: bool,
+    pub(super) dry_run: bool,
+}
+
+impl Default for TpccSettings {
+    fn default() -> TpccSettings {
+        let options = Options::from_given(&option_specs(), &[]).expect("no options, no mistakes");
+        TpccSettings::from_options(&options).expect("the defaults fit each other")
+    }
+}
+
+/// Most warehouses: ids of orders and rows stay far inside their types.
+const MOST_WAREHOUSES: u64 = 1_000_000;
+const MOST_PARTITIONS: u64 = 1024;
+
+pub(super) fn option_specs() -> Vec<OptionSpec> {
+    use OptionKind::{Count, Number, Switch, Text};
+    let spec = OptionSpec::new;
+    let levels = ["read-committed", "repeatable-read", "serializable"];
+    vec![
+        spec("warehouses", Count, "", "warehouses [prepare: 1; run: all there are]")
+            .with_alias("scale"),
+        spec(
+            "sql",
+            OptionKind::one_of(&["plain", "batched", "pipelined", "procedures"]),
+            "plain",
+            "how a transaction is put into statements",
+        ),
+        spec("paced", Switch, "off", "terminals key and think, ten per warehouse"),
+        spec("time-scale", Number, "1", "paced: factor on keying and think times"),
+        spec("mix", OptionKind::one_of(&["deck100", "deck23"]), "deck100", "deck of cards"),
+        spec("isolation", OptionKind::one_of(&levels), "repeatable-read", "isolation level"),
+        spec("foreign-keys", Switch, "off", "prepare: declare the foreign keys"),
+        spec("history-key", Switch, "off", "prepare: give table history a primary key"),
+        spec("partitions", Count, "0", "prepare: partitions of each table by warehouse"),
+        spec("mysql-storage-engine", Text, "innodb", "prepare: storage engine of the tables"),
+        spec("mysql-dry-run", Switch, "off", "send nothing"),
+    ]
+}
+
+impl TpccSettings {
+    /// # Errors
+    /// All mistakes together.
+    pub(super) fn from_options(options: &Options) -> Result<TpccSettings, Mistakes> {
+        let mut mistakes = Vec::new();
+        let mut count = |name: &str, most: u64| {
+            let value = options.count(name);
+            if value > most {
+                let hint = format!("at most {most}");
+                mistakes.push(Mistake::new(format!("--{name}"), "it is too large").hint(hint));
+            }
+            value.min(most) as u32
+        };
+        let warehouses = count("warehouses", MOST_WAREHOUSES);
+        let partitions = count("partitions", MOST_PARTITIONS);
+        if options.text("warehouses").is_some() && warehouses == 0 {
+            let mistake = Mistake::new("--warehouses", "there is no load without a warehouse");
+            mistakes.push(mistake.hint("at least 1"));
+        }
+        let engine = options.text("mysql-storage-engine").unwrap_or("innodb");
+        if engine.is_empty() || !engine.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            let why = format!("`{engine}` is not the name of an engine");
+            mistakes.push(Mistake::new("--mysql-storage-engine", why).hint("as in innodb"));
+        }
+        let time_scale = options.number("time-scale");
+        if !(0.0..=1000.0).contains(&time_scale) {
+            mistakes.push(Mistake::new("--time-scale", "it is out of range").hint("0 to 1000"));
+        }
+        let foreign_keys = options.switch("foreign-keys");
+        if foreign_keys && partitions > 1 {
+            let why = "partitioned tables have no foreign keys";
+            mistakes.push(Mistake::new("--foreign-keys", why).hint("leave out --partitions"));
+        }
+        Mistakes::check(mistakes)?;
+        Ok(TpccSettings {
+            warehouses,
+            sql: match options.text("sql") {
+                Some("batched") => SqlVariant::Batched,
+                Some("pipelined") => SqlVariant::Pipelined,
+                Some("procedures") => SqlVariant::Procedures,
+                _ => SqlVariant::Plain,
+            },
+            foreign_keys,
+            history_key: options.switch("history-key"),
+            partitions,
+            storage_engine: engine.to_owned(),
+            isolation: options.text("isolation").unwrap_or_default().replace('-', " "),
+            paced: options.switch("paced"),
+            time_scale,
+            small_deck: options.text("mix") == Some("deck23"),
+            dry_run: options.switch("mysql-dry-run"),
+        })
+    }
+
+    /// Warehouses that `prepare` makes.
+    pub(super) fn prepared_warehouses(&self) -> u32 {
+        self.warehouses.max(1)
+    }
+}
