@@ -14,7 +14,7 @@ use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, Plan, RateStage, WorkloadPlan};
-use crate::recorder::{EventErrorKind, Interval, Recording, WorkloadFacts};
+use crate::recorder::{Interval, Recording, WorkloadFacts};
 use crate::server::Settings;
 use crate::workload::{self, DataJob, Endpoint, JobProgress, Workload};
 
@@ -227,7 +227,7 @@ pub(super) fn confirm_run_end(
 /// How far a run came whose load ended like this.
 pub(super) fn run_end(recording: &Recording) -> RunEnd {
     let lost = || {
-        let error = recording.errors.iter().find(|e| e.error.kind != EventErrorKind::Server);
+        let error = recording.errors.iter().find(|e| !e.error.kind.keeps_session());
         let text = error.map_or("the connection is gone", |e| e.first_text.as_str());
         anyhow::anyhow!("the server went away during the load: {text}")
     };

@@ -162,6 +162,8 @@ recorded_names! {
         Lost = "lost",
         /// An answer that can't be understood.
         Protocol = "protocol",
+        /// An answer that was not what it must be.
+        Check = "check",
     }
 }
 

@@ -8,8 +8,7 @@ use super::arrival::ArrivalMode;
 use super::load::{LoadStart, SharedLoad};
 use crate::base::Nanos;
 use crate::recorder::{
-    EventError, EventErrorKind, EventOutcome, EventRecord, ShardWriter, StepLatency, Tally,
-    WorkerTotals,
+    EventError, EventOutcome, EventRecord, ShardWriter, StepLatency, Tally, WorkerTotals,
 };
 use crate::workload::{OpenError, WorkerPace};
 
@@ -253,7 +252,7 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         let (intended, started, ended) = (self.intended, self.started, self.now);
         let record = EventRecord { outcome, intended, started, ended };
         self.given_up = false;
-        if outcome.error.is_some_and(|e| e.kind != EventErrorKind::Server) {
+        if outcome.error.is_some_and(|e| !e.kind.keeps_session()) {
             if self.load.abandon.is_set() {
                 self.writer.note_abandoned();
                 self.given_up = true;

@@ -30,7 +30,7 @@ pub struct EventError {
     pub code: u16,
 }
 
-/// The three ways to fail, kept apart everywhere.
+/// The ways to fail, kept apart everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventErrorKind {
     /// The server answered with an error; the session lives on.
@@ -39,6 +39,16 @@ pub enum EventErrorKind {
     Lost,
     /// The bytes made no sense; the session is not usable any more.
     Protocol,
+    /// The server answered, and the answer was not what it must be: a row is missing, or one too many was changed. The session
+    /// lives on; the code is the workload's own.
+    Check,
+}
+
+impl EventErrorKind {
+    /// Whether the session can run further events.
+    pub fn keeps_session(self) -> bool {
+        matches!(self, EventErrorKind::Server | EventErrorKind::Check)
+    }
 }
 
 /// How an event ended.

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use super::packets::ChannelError;
+use super::row_reader::RowReader;
 use super::wire::constants::CommandByte;
 use super::wire::packet::{self, FieldReader, MORE_RESULTS};
 use super::wire::{ProtocolError, encode};
@@ -18,11 +19,11 @@ const KEEP: usize = 64 * 1024;
 
 /// How to read the values of one column of a binary row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ColumnFormat {
-    kind: u8,
-    unsigned: bool,
+pub(super) struct ColumnFormat {
+    pub(super) kind: u8,
+    pub(super) unsigned: bool,
     /// Digits behind the decimal point; 31 where there are as many as it takes.
-    decimals: u8,
+    pub(super) decimals: u8,
 }
 
 /// A prepared statement whose results can be read: a server need not describe them again each time.
@@ -30,7 +31,7 @@ struct ColumnFormat {
 pub struct CapturableStatement {
     /// The statement.
     pub prepared: PreparedStatement,
-    columns: Vec<ColumnFormat>,
+    pub(super) columns: Vec<ColumnFormat>,
 }
 
 /// One result of a statement.
@@ -97,6 +98,13 @@ impl CapturedResult {
     /// Rows.
     pub fn row_count(&self) -> usize {
         self.row_ends.len()
+    }
+
+    /// A row to read value by value; `None` where there is no such row.
+    pub fn row(&self, row: usize) -> Option<RowReader<'_>> {
+        let end = self.row_ends.get(row)?;
+        let begin = row.checked_sub(1).map_or(0, |before| self.row_ends[before]);
+        Some(RowReader::new(&self.bytes[begin..*end], &self.columns, self.binary))
     }
 
     /// Tells each value of a row as text, `None` for NULL; nothing for a row that is not there or that makes no sense.
@@ -335,7 +343,7 @@ impl Session {
         }
     }
 
-    async fn read_captured(
+    pub(super) async fn read_captured(
         &mut self,
         tally: &mut Tally,
         results: &mut CapturedResults,

@@ -355,6 +355,17 @@ impl Session {
         self.channel.shrink_buffers();
     }
 
+    /// Several statements have ended, one of them in an error with this text.
+    pub(super) fn end_failed_statement(&mut self, text: String) {
+        self.busy = false;
+        self.text = text;
+    }
+
+    /// Whether the connection is there.
+    pub(super) fn is_alive(&self) -> bool {
+        self.gone.is_none()
+    }
+
     /// Reads the reply to what was sent.
     #[inline]
     pub(super) async fn receive_reply(
@@ -466,7 +477,7 @@ impl Session {
     /// The last error with its words.
     pub(crate) fn error_from_event(&self, event: EventError) -> Error {
         match event.kind {
-            EventErrorKind::Server => Error::Server {
+            EventErrorKind::Server | EventErrorKind::Check => Error::Server {
                 code: event.code,
                 state: String::from_utf8_lossy(&self.state).into_owned(),
                 text: self.text.clone(),

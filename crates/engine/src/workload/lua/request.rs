@@ -313,7 +313,7 @@ fn note_error(
     connection.error_text = text;
     connection.results.clear();
     context.shared.error_code = match event.kind {
-        EventErrorKind::Server => u32::from(event.code),
+        EventErrorKind::Server | EventErrorKind::Check => u32::from(event.code),
         // A server that says why it ends the session is quoted; for one that just went there is the client's number.
         EventErrorKind::Lost if event.code >= 1000 => u32::from(event.code),
         EventErrorKind::Lost | EventErrorKind::Protocol => LOST,

@@ -65,7 +65,9 @@ impl ErrorRule {
 /// Why a load ended that an error ended: its number, its text, its statement.
 pub(super) fn describe_failure(error: EventError, text: &str, sql: &str) -> String {
     match error.kind {
-        EventErrorKind::Server => format!("error {} ({text}) for query '{sql}'", error.code),
+        EventErrorKind::Server | EventErrorKind::Check => {
+            format!("error {} ({text}) for query '{sql}'", error.code)
+        }
         EventErrorKind::Lost => {
             format!("error 2013 (Lost connection to server during query) for query '{sql}'")
         }

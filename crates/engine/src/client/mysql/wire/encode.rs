@@ -1,4 +1,4 @@
-//! How statements are written: each into an empty buffer, header included.
+//! How statements are written: each behind what the buffer holds, header included.
 
 use super::constants::{CommandByte, ParameterType};
 use super::{CHUNK, ProtocolError};
@@ -13,9 +13,10 @@ pub(in crate::client::mysql) fn write_command(
     command: CommandByte,
     argument: &[u8],
 ) -> u8 {
+    let start = out.len();
     out.extend_from_slice(&[0, 0, 0, 0, command as u8]);
     out.extend_from_slice(argument);
-    fill_headers(out, 0)
+    fill_headers(out, start, 0)
 }
 
 /// Writes one payload as packets numbered from `sequence`; gives the number behind the last.
@@ -24,15 +25,15 @@ pub(in crate::client::mysql) fn write_payload(
     payload: &[u8],
     sequence: u8,
 ) -> u8 {
+    let start = out.len();
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(payload);
-    fill_headers(out, sequence)
+    fill_headers(out, start, sequence)
 }
 
-/// Fills in the header of the payload that `out` holds behind four bytes left free, and splits
+/// Fills in the header of the payload that `out` holds from `at` on, behind four bytes left free, and splits
 /// what is too long for one packet; gives the sequence number behind the last.
-fn fill_headers(out: &mut Vec<u8>, mut sequence: u8) -> u8 {
-    let mut at = 0;
+fn fill_headers(out: &mut Vec<u8>, mut at: usize, mut sequence: u8) -> u8 {
     loop {
         let length = (out.len() - at - 4).min(CHUNK);
         let [a, b, c, _] = (length as u32).to_le_bytes();
@@ -66,6 +67,11 @@ pub(in crate::client::mysql) fn write_lenenc_int(out: &mut Vec<u8>, number: u64)
     }
 }
 
+/// What is wrong with a statement that has more or fewer parameters than it got values.
+pub(in crate::client::mysql) fn wrong_value_count() -> Result<u8, ProtocolError> {
+    Err(ProtocolError("a statement got the wrong number of parameter values"))
+}
+
 /// Writes the execution of a prepared statement; gives the number behind the last packet.
 pub(in crate::client::mysql) fn write_execute(
     out: &mut Vec<u8>,
@@ -73,8 +79,9 @@ pub(in crate::client::mysql) fn write_execute(
     values: &[ParameterValue<'_>],
 ) -> Result<u8, ProtocolError> {
     if values.len() != usize::from(statement.parameters) {
-        return Err(ProtocolError("a statement got the wrong number of parameter values"));
+        return wrong_value_count();
     }
+    let start = out.len();
     let [a, b, c, d] = statement.id.to_le_bytes();
     let command = CommandByte::Execute as u8;
     out.extend_from_slice(&[0, 0, 0, 0, command, a, b, c, d, 0, 1, 0, 0, 0]);
@@ -108,5 +115,5 @@ pub(in crate::client::mysql) fn write_execute(
             }
         }
     }
-    Ok(fill_headers(out, 0))
+    Ok(fill_headers(out, start, 0))
 }
