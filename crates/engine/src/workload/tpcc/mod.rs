@@ -3,15 +3,19 @@
 //! Never knows: when events are due, how they are timed.
 //! To add a way to put transactions into SQL: a `SqlVariant` and its statements in `transactions/`.
 
+mod load;
 mod load_record;
 mod nonuniform;
 mod options;
+mod rows;
 mod schema;
 
 use crate::client::Target;
 use crate::plan::{OptionSpec, Options};
 
-use super::{BoxedWorker, DataJob, Endpoint, WorkerContext, Workload, WorkloadKind};
+use super::{
+    BoxedWorker, DataJob, Endpoint, StatementPreview, WorkerContext, Workload, WorkloadKind,
+};
 
 use self::options::TpccSettings;
 
@@ -61,7 +65,14 @@ impl Workload for TpccWorkload {
     fn new_worker(&self, _part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         anyhow::bail!("not yet")
     }
-    fn prepare_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<()> {
-        anyhow::bail!("not yet")
+    fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        load::prepare_data(&self.settings, &self.target, job)
+    }
+    fn describe_statements(&self) -> StatementPreview {
+        let prepare = load::describe_prepare(&self.settings);
+        StatementPreview { prepare, ..StatementPreview::default() }
+    }
+    fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        load::drop_tables(&self.target, job)
     }
 }

@@ -1,5 +1,7 @@
 //! The options.
 
+use std::path::PathBuf;
+
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 
 /// How transactions are put into statements.
@@ -15,6 +17,15 @@ pub(super) enum SqlVariant {
     Procedures,
 }
 
+/// How rows travel to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoadMethod {
+    /// `LOAD DATA LOCAL` from memory.
+    LoadData,
+    /// Prepared INSERTs of many rows.
+    Insert,
+}
+
 /// What was asked, checked.
 #[derive(Clone, Debug)]
 pub(super) struct TpccSettings {
@@ -28,6 +39,14 @@ pub(super) struct TpccSettings {
     /// Partitions of each table by warehouse; 0 for none.
     pub(super) partitions: u32,
     pub(super) storage_engine: String,
+    /// Seed of the rows; `None` for that of the data there, or of the run.
+    pub(super) data_seed: Option<u64>,
+    /// `None` for the cheaper one that the server allows.
+    pub(super) load_method: Option<LoadMethod>,
+    /// Compares each row with the one it should be.
+    pub(super) verify: bool,
+    /// Folder for files instead of a server.
+    pub(super) csv_dir: Option<PathBuf>,
     /// As in `SET TRANSACTION ISOLATION LEVEL`.
     pub(super) isolation: String,
     /// Terminals that key and think, ten per warehouse.
@@ -50,6 +69,8 @@ impl Default for TpccSettings {
 const MOST_WAREHOUSES: u64 = 1_000_000;
 const MOST_PARTITIONS: u64 = 1024;
 
+const METHODS: [&str; 3] = ["auto", "load-data", "insert"];
+
 pub(super) fn option_specs() -> Vec<OptionSpec> {
     use OptionKind::{Count, Number, Switch, Text};
     let spec = OptionSpec::new;
@@ -71,6 +92,15 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("history-key", Switch, "off", "prepare: give table history a primary key"),
         spec("partitions", Count, "0", "prepare: partitions of each table by warehouse"),
         spec("mysql-storage-engine", Text, "innodb", "prepare: storage engine of the tables"),
+        spec(
+            "data-seed",
+            Count,
+            "",
+            "prepare: seed of the rows [that of the rows there, or --seed]",
+        ),
+        spec("load-with", OptionKind::one_of(&METHODS), "auto", "prepare: how rows are sent"),
+        spec("verify", Switch, "off", "prepare: compare each row with the one it should be"),
+        spec("csv", Text, "", "prepare: write files into this folder, and load nothing"),
         spec("mysql-dry-run", Switch, "off", "send nothing"),
     ]
 }
@@ -121,6 +151,14 @@ impl TpccSettings {
             history_key: options.switch("history-key"),
             partitions,
             storage_engine: engine.to_owned(),
+            data_seed: options.text("data-seed").map(|_| options.count("data-seed")),
+            load_method: match options.text("load-with") {
+                Some("load-data") => Some(LoadMethod::LoadData),
+                Some("insert") => Some(LoadMethod::Insert),
+                _ => None,
+            },
+            verify: options.switch("verify"),
+            csv_dir: options.text("csv").map(PathBuf::from),
             isolation: options.text("isolation").unwrap_or_default().replace('-', " "),
             paced: options.switch("paced"),
             time_scale,

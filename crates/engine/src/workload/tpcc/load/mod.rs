@@ -1,0 +1,95 @@
+//! Makes the data: unit by unit, several sessions at once, and goes on where it was cut.
+//!
+//! A unit is what one table has for one warehouse. The database keeps which units were begun and which are finished; a unit's
+//! mark and its rows are one transaction, so a unit that is marked is whole. Others are emptied and loaded again.
+//! Never knows: what rows mean, what transactions do.
+
+mod keys;
+mod pool;
+mod sender;
+mod shapes;
+mod units;
+
+use anyhow::Context as _;
+
+use super::load_record::{LoadRecord, RECORD_TABLE};
+use super::options::TpccSettings;
+use super::schema::TpccTable;
+use crate::client::{Session, Target};
+use crate::plan::Mistake;
+use crate::workload::DataJob;
+use crate::workload::fill::current_database;
+
+pub(super) use self::keys::describe_prepare;
+pub(super) use self::shapes::drop_tables;
+
+/// Makes the tables and their rows; what is there already is kept.
+///
+/// # Errors
+/// When a table has other columns or rows of another load, the server refuses, or the job was stopped.
+pub(super) fn prepare_data(
+    settings: &TpccSettings,
+    target: &Target,
+    job: &mut DataJob<'_>,
+) -> anyhow::Result<()> {
+    let mut session = target.connect(job.stop)?;
+    session.allow_long_statements();
+    current_database(&mut session)?;
+    configure_session(&mut session)?;
+    let there = shapes::check_tables(&mut session)?;
+    let record = settle_record(&mut session, settings, job.seed, &there)?;
+    units::create_table(&mut session, settings)?;
+    for table in TpccTable::ALL.into_iter().filter(|table| !there.contains(table)) {
+        units::forget_table(&mut session, table)?;
+        let name = table.shape().name;
+        session
+            .run_command(&table.create_sql(settings))
+            .with_context(|| format!("make table {name}"))?;
+    }
+    let list = units::list_units(&mut session, settings.prepared_warehouses())?;
+    pool::LoadPool::new(target, settings, &record, job, list).run_sessions()?;
+    if settings.foreign_keys {
+        keys::create_foreign_keys(&mut session, job)?;
+    }
+    Ok(())
+}
+
+/// What all sessions of a load set, for themselves alone. Keys are right by themselves, so nothing is looked up for them.
+fn configure_session(session: &mut Session) -> anyhow::Result<()> {
+    let sql = "SET SESSION sql_mode = 'STRICT_TRANS_TABLES', foreign_key_checks = 0";
+    session.run_command(sql).context("set the session's variables")?;
+    Ok(())
+}
+
+/// The record of the database, made where there is none.
+fn settle_record(
+    session: &mut Session,
+    settings: &TpccSettings,
+    seed: u64,
+    there: &[TpccTable],
+) -> anyhow::Result<LoadRecord> {
+    if let Some(record) = LoadRecord::read(session)? {
+        return match settings.data_seed {
+            Some(asked) if asked != record.seed => {
+                let why = format!("the rows there come from seed {}, not {asked}", record.seed);
+                let hint = "leave it out to add to them, or run cleanup first";
+                Err(Mistake::new("--data-seed", why).hint(hint).into())
+            }
+            _ => Ok(record),
+        };
+    }
+    for table in there {
+        let name = table.shape().name;
+        let some = session.query_scalar(&format!("SELECT 1 FROM {name} LIMIT 1"))?;
+        if some.is_some() {
+            let why = "has rows that sweat did not load";
+            let hint = "use another database with -D, or drop that table";
+            return Err(Mistake::new(format!("table {name}"), why).hint(hint).into());
+        }
+    }
+    let record = LoadRecord::from_seed(settings.data_seed.unwrap_or(seed));
+    for sql in record.save_sql() {
+        session.run_command(&sql).with_context(|| format!("make table {RECORD_TABLE}"))?;
+    }
+    Ok(record)
+}
