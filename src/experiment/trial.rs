@@ -123,9 +123,11 @@ pub(super) fn run_trial(
     };
     // Both ways of a block draw the same numbers, each block others.
     let seed = plan.seed.wrapping_add(u64::from(place.block.max(1) - 1));
+    workload.start_load();
     let recording = driver::run_load(&load, seed, workload, run.clock, &stop, &mut on_interval);
     *run.lock_watcher() = None;
-    let recording = recording?;
+    let mut recording = recording?;
+    recording.audit = workload.audit_load();
     run.lock_writer().end_trial(&recording);
     let Some(recorded) = workload.as_recorded() else { return Ok(recording) };
     if let Some(replayed) = recorded.replay_totals() {

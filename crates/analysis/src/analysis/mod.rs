@@ -17,6 +17,7 @@ pub mod fixture_runs;
 mod heatmap;
 mod latency;
 mod live_stats;
+mod load_audit;
 mod load_span;
 mod load_title;
 pub mod noise;
@@ -48,6 +49,7 @@ pub use compare::{
     metric_value_text,
 };
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
+pub use findings::{AuditFinding, AuditRate, AuditRule, AuditVerdict};
 pub use findings::{
     BlockPair, CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassFinding,
     ComparedRun, ComparedSide, ComparisonFindings, ComparisonVerdict, CostItem, CountedValue,

@@ -97,6 +97,7 @@ impl Trial {
         self.failure = recording.failure.clone();
         self.cpu_user_ns = recording.cpu_user_ns;
         self.cpu_system_ns = recording.cpu_system_ns;
+        self.audit.clone_from(&recording.audit);
         self.errors = recording
             .errors
             .iter()

@@ -10,7 +10,7 @@ use crate::base::{Nanos, StopReason};
 use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{
     ClassId, ClassTotals, CounterSpec, ErrorCount, EventError, EventErrorKind, Histogram, Interval,
-    Recording, StepTotals, Tally, UnopenedWorker, new_histogram,
+    LoadAudit, Recording, StepTotals, Tally, UnopenedWorker, new_histogram,
 };
 
 fn histogram(values: &[u64]) -> Histogram {
@@ -87,6 +87,7 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
         engine: "threads",
         cpu_user_ns: 11,
         cpu_system_ns: 12,
+        audit: Some(LoadAudit { header: "like".to_owned(), ..LoadAudit::default() }),
     }
 }
 

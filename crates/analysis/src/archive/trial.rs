@@ -10,7 +10,7 @@ use super::old_folders;
 use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
 use super::types::{ErrorRecord, IntervalRecord, StageRecord, TallyRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
-use crate::recorder::{Histogram, SparseHistogram, WorkloadFacts, new_histogram};
+use crate::recorder::{Histogram, LoadAudit, SparseHistogram, WorkloadFacts, new_histogram};
 
 /// `trial.json`: written when the load begins, and again with totals when it has ended. The
 /// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
@@ -79,6 +79,8 @@ struct TrialTotals {
     failure: Option<String>,
     cpu_user_ns: u64,
     cpu_system_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    audit: Option<LoadAudit>,
 }
 
 fn default_block() -> u32 {
@@ -160,6 +162,7 @@ impl TrialFile {
             failure: t.failure.clone(),
             cpu_user_ns: t.cpu_user_ns,
             cpu_system_ns: t.cpu_system_ns,
+            audit: t.audit.clone(),
         });
         TrialFile {
             id: t.id.clone(),
@@ -327,4 +330,5 @@ fn apply_totals(trial: &mut Trial, totals: TrialTotals, note: &mut impl FnMut(St
     trial.failure = totals.failure;
     trial.cpu_user_ns = totals.cpu_user_ns;
     trial.cpu_system_ns = totals.cpu_system_ns;
+    trial.audit.clone_from(&totals.audit);
 }

@@ -8,7 +8,9 @@ use super::WaitsRecord;
 use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
-use crate::recorder::{Histogram, ReplayTotals, SparseHistogram, WorkloadFacts, new_histogram};
+use crate::recorder::{
+    Histogram, LoadAudit, ReplayTotals, SparseHistogram, WorkloadFacts, new_histogram,
+};
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
 /// values carry a prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are
@@ -329,6 +331,8 @@ pub struct Trial {
     pub waits: Option<WaitsRecord>,
     /// What a replay has to tell, if it was one.
     pub replayed: Option<ReplayTotals>,
+    /// What the workload's own rules ask of it; absent where it has none, and where the load was cut.
+    pub audit: Option<LoadAudit>,
 }
 
 impl Default for Trial {
@@ -375,6 +379,7 @@ impl Default for Trial {
             intervals: Vec::new(),
             waits: None,
             replayed: None,
+            audit: None,
         }
     }
 }

@@ -8,7 +8,7 @@ mod transport;
 pub use mysql::preflight;
 pub use mysql::{
     CapturableStatement, CapturedResult, CapturedResults, Error, Feature, FeatureKind,
-    ParameterValue, PreparedStatement, ROWS_COUNTER, RemovedInstrument,
-    ResultSet, RowReader, RowValue, ServerIdentity, ServerProduct, ServerVersion, Session,
-    SessionLimits, StatementPipeline, StatementReply, Target, TextRow, is_retryable, quote_instruments,
+    ParameterValue, PreparedStatement, ROWS_COUNTER, RemovedInstrument, ResultSet, RowReader,
+    RowValue, ServerIdentity, ServerProduct, ServerVersion, Session, SessionLimits,
+    StatementPipeline, StatementReply, Target, TextRow, is_retryable, quote_instruments,
 };

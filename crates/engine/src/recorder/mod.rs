@@ -5,6 +5,7 @@
 //! Never knows: SQL, workloads, files, printing.
 
 mod atomic_histogram;
+mod audit;
 mod collect;
 mod facts;
 mod replay_totals;
@@ -15,6 +16,7 @@ mod sparse;
 mod tests;
 mod types;
 
+pub use audit::{AuditBand, AuditCount, LatencyLimit, LoadAudit, NamedRate};
 pub use collect::{LoadEnding, Recorder};
 pub use facts::{KeyChoice, ReplayFacts, ReplayTiming, StatementRepeats, WorkloadFacts};
 pub use replay_totals::{LeftOut, ReplayTotals, ReplayedClass};

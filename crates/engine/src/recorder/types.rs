@@ -1,5 +1,6 @@
 //! The words of the record.
 
+use super::LoadAudit;
 use crate::base::{Nanos, StopReason};
 
 /// A latency histogram; all of them have the bounds and digits of [`new_histogram`], so that they add.
@@ -287,4 +288,6 @@ pub struct Recording {
     pub cpu_user_ns: u64,
     /// The same, kernel mode.
     pub cpu_system_ns: u64,
+    /// What the workload's own rules ask of it; added by whoever knows the workload.
+    pub audit: Option<LoadAudit>,
 }

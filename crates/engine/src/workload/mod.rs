@@ -28,8 +28,8 @@ use crate::base::{Nanos, Stop};
 use crate::client;
 use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
 use crate::recorder::{
-    CounterSpec, EventError, EventErrorKind, EventOutcome, EventRecord, StepLatency, Tally,
-    WorkloadFacts,
+    CounterSpec, EventError, EventErrorKind, EventOutcome, EventRecord, LoadAudit, StepLatency,
+    Tally, WorkloadFacts,
 };
 
 pub use endpoint::{Endpoint, EndpointKind};
@@ -212,6 +212,12 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// When the worker can't be made. Connecting comes later, in `Worker::open_table`.
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>>;
+    /// A load begins; its workers come next.
+    fn start_load(&self) {}
+    /// What the workload's own rules ask of the load that has ended.
+    fn audit_load(&self) -> Option<LoadAudit> {
+        None
+    }
     /// Ends events that do not look whether they shall end, as a script's endless loop: called again and again, from the driver's
     /// own thread, once workers should long have ended.
     fn interrupt_events(&self) {}

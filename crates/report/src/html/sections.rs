@@ -1,5 +1,7 @@
 //! The page from top to bottom.
 
+use std::collections::BTreeSet;
+
 use crate::archive::{RecordedStepKind, RunCommand};
 
 use crate::analysis::number_format::{
@@ -401,6 +403,17 @@ pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame
     let classes = tables::classes_table(findings);
     if !classes.is_empty() {
         out += &format!("<h3>By class</h3>{classes}");
+    }
+    let steps = tables::steps_table(findings);
+    if !steps.is_empty() {
+        out += &format!("<h3>Steps inside events</h3>{steps}");
+    }
+    let headers: BTreeSet<&str> =
+        findings.trials.iter().filter_map(|t| t.audit.as_ref()).map(|a| &*a.header).collect();
+    for header in headers {
+        let (rates, audit) = (tables::rates_table(findings), tables::audit_table(findings));
+        let header = escape_html(header);
+        out += &format!("<h3>Audit</h3><p>{header}</p>{rates}{audit}");
     }
     out + "</section>"
 }

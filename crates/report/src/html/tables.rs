@@ -4,7 +4,7 @@ use crate::analysis::number_format::{
     UNKNOWN, format_count, format_counter, format_number, format_percent, format_ratio,
     number_or_dash,
 };
-use crate::analysis::{FindingResults, RunFindings, TrialFinding};
+use crate::analysis::{AuditVerdict, ClassFinding, FindingResults, RunFindings, TrialFinding};
 
 use super::escape::{escape_html, unbroken_numbers};
 use super::plot::Plot;
@@ -211,24 +211,89 @@ pub(super) fn costs_table(findings: &FindingResults) -> String {
 
 /// Classes of events, if a load has more than one.
 pub(super) fn classes_table(findings: &FindingResults) -> String {
+    let many = findings.trials.iter().filter(|trial| trial.classes.len() > 1);
+    parts_table(findings, "class", "events", many.map(|trial| (trial, &trial.classes)))
+}
+
+/// Steps inside events, if some were timed.
+pub(super) fn steps_table(findings: &FindingResults) -> String {
+    let all = findings.trials.iter().map(|trial| (trial, &trial.steps));
+    parts_table(findings, "step inside an event", "steps", all)
+}
+
+fn parts_table<'f>(
+    findings: &FindingResults,
+    what: &'static str,
+    counted: &'static str,
+    parts: impl Iterator<Item = (&'f TrialFinding, &'f Vec<ClassFinding>)>,
+) -> String {
     let mut rows = Vec::new();
-    for trial in findings.trials.iter().filter(|t| t.classes.len() > 1) {
-        for class in &trial.classes {
+    for (trial, classes) in parts {
+        for class in classes {
             let ms = |value: Option<f64>| number_or_dash(value.map(|s| s * 1e3));
             rows.push(vec![
                 (
-                    "class",
+                    what,
                     match findings.trials.len() {
                         1 => class.name.clone(),
                         _ => format!("{} \u{b7} {}", trial.title, class.name),
                     },
                 ),
-                ("events", format_count(class.response.events)),
+                (counted, format_count(class.response.events)),
                 ("p50, ms", ms(class.response.p50_s)),
                 ("p95, ms", ms(class.response.p95_s)),
                 ("p99, ms", ms(class.response.p99_s)),
                 ("max, ms", ms(class.response.max_s)),
                 ("failed", format_count(class.failed.events)),
+            ]);
+        }
+    }
+    named_table(&rows)
+}
+
+/// What the workload's own rules say, if it has any.
+pub(super) fn audit_table(findings: &FindingResults) -> String {
+    let mut rows = Vec::new();
+    for trial in &findings.trials {
+        for rule in trial.audit.iter().flat_map(|audit| &audit.rules) {
+            let bound = |bound: Option<f64>| bound.map(format_number).unwrap_or_default();
+            let name = match findings.trials.len() {
+                1 => rule.label.clone(),
+                _ => format!("{} \u{b7} {}", trial.title, rule.label),
+            };
+            let verdict = match rule.verdict {
+                AuditVerdict::Holds => "OK",
+                AuditVerdict::Broken => "NOT",
+                AuditVerdict::TooFew => "too few samples",
+            };
+            rows.push(vec![
+                ("rule", format!("{} {name}", rule.clause)),
+                ("value", format!("{} {}", number_or_dash(rule.value), rule.unit)),
+                ("at least", bound(rule.low)),
+                ("at most", bound(rule.high)),
+                ("samples", format_count(rule.samples)),
+                ("needed", format_count(rule.samples_needed)),
+                ("verdict", verdict.to_owned()),
+            ]);
+        }
+    }
+    named_table(&rows)
+}
+
+/// The rates that the workload has names for.
+pub(super) fn rates_table(findings: &FindingResults) -> String {
+    let mut rows = Vec::new();
+    for trial in &findings.trials {
+        for rate in trial.audit.iter().flat_map(|audit| &audit.rates) {
+            let name = match findings.trials.len() {
+                1 => rate.name.clone(),
+                _ => format!("{} \u{b7} {}", trial.title, rate.name),
+            };
+            rows.push(vec![
+                ("rate", name),
+                ("value", format_count(rate.value as u64)),
+                ("of the most", rate.efficiency.map(format_percent).unwrap_or_default()),
+                ("what", rate.help.clone()),
             ]);
         }
     }

@@ -78,6 +78,7 @@ pub(super) fn write_loads(findings: &FindingResults, out: &mut dyn Write) -> io:
         }
         table.write(WIDTH, out)?;
         write_stages(findings, out)?;
+        write_classes(findings, out)?;
         write_steps(findings, out)?;
         return write_unbegun(findings, out);
     }
@@ -125,6 +126,20 @@ pub(super) fn write_stages(findings: &FindingResults, out: &mut dyn Write) -> io
         })
     });
     write_parts("stage, response ms", &["offered/s", "events/s"], rows.collect(), out)
+}
+
+/// Classes of events, where a load has more than one.
+pub(super) fn write_classes(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    let many = findings.trials.iter().filter(|trial| trial.classes.len() > 1);
+    let rows = many.flat_map(|trial| {
+        trial.classes.iter().map(move |class| {
+            let name = row_name(findings, trial, &class.name);
+            let cells = [name, format_count(class.response.events)].into_iter();
+            let cells = cells.chain(latency_cells(&class.response));
+            cells.chain([format_count(class.failed.events)]).collect()
+        })
+    });
+    write_parts("class, response ms", &["events"], rows.collect(), out)
 }
 
 /// Steps inside the events of each load. They are no events, so they have no rate.

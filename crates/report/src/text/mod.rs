@@ -2,6 +2,7 @@
 
 mod compare;
 mod explain;
+mod load_audit;
 mod loads;
 mod replay;
 mod scaling;
@@ -55,6 +56,7 @@ fn write_text(findings: Findings<'_>, look: ReportStyle, out: &mut dyn Write) ->
 
 fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) -> io::Result<()> {
     let results = &findings.results;
+    load_audit::write_headers(results, out)?;
     write_answer(findings.head.question.as_deref(), results, paint, out)?;
     state::write_checks(findings, paint, out)?;
     compare::write_comparisons(results, out)?;
@@ -82,6 +84,7 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
         writeln!(out)?;
         loads::write_loads(results, out)?;
     }
+    load_audit::write_audits(results, out)?;
     if let [only] = &results.trials[..] {
         writeln!(out)?;
         write_details(only, out)?;

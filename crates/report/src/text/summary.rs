@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
-use super::{compare, loads, replay, scaling, state, variants_table, waits};
+use super::{compare, load_audit, loads, replay, scaling, state, variants_table, waits};
 use crate::analysis::number_format::{
     format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,
 };
@@ -118,6 +118,7 @@ fn write_head(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
         let text = format!("{} [{}]: {}", results.void_word(), void.id, void.evidence);
         writeln!(out, "{}", paint.colour_level(CaveatLevel::Void, &cut_line(&text)))?;
     }
+    load_audit::write_headers(results, out)?;
     let cut = match run.map(|run| run.head.state) {
         Some(RunState::Interrupted) => "Interrupted: what follows was measured until then.",
         Some(RunState::Running) => "Cut off: what follows was measured until then.",
@@ -241,11 +242,15 @@ fn write_load(
     };
     times.add_row(std::iter::once(String::new()).chain(columns.map(|c| shown(c.1))).collect());
     times.write(WIDTH, out)?;
+    if let Some(found) = &trial.audit {
+        load_audit::write_audit_lines(found, out)?;
+    }
     write_costs(trial, out)?;
     if let Some(text) = state::describe_quiet(trial) {
         write_line(&format!("stalls       {text}"), out)?;
     }
     loads::write_stages(results, out)?;
+    loads::write_classes(results, out)?;
     loads::write_steps(results, out)
 }
 

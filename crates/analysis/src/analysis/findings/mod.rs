@@ -9,6 +9,7 @@ use crate::archive::{RunCommand, RunState, ServerRecord};
 
 mod caveat;
 mod compare;
+mod load_audit;
 mod replay;
 mod scaling;
 mod sentence;
@@ -24,6 +25,7 @@ pub use compare::{
     BlockPair, ComparisonVerdict, DifferenceKind, LevelRange, MetricComparison, SetupDifference,
     SignedRank, VariantLevel,
 };
+pub use load_audit::{AuditFinding, AuditRate, AuditRule, AuditVerdict};
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 pub use scaling::{
     CapacityFinding, CapacityStep, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape,

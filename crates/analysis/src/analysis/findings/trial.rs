@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    CountedValue, Estimate, LatencySummary, PoolTemperature, RateSpread, SpectrumPoint,
-    StallFindings, SteadyState,
+    AuditFinding, CountedValue, Estimate, LatencySummary, PoolTemperature, RateSpread,
+    SpectrumPoint, StallFindings, SteadyState,
 };
 use crate::archive::{ErrorRecord, RecordedEngine, TrialEnding};
 
@@ -72,6 +72,9 @@ pub struct TrialFinding {
     /// By class.
     #[serde(rename = "by_class")]
     pub classes: Vec<ClassFinding>,
+    /// What the workload's own rules say of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditFinding>,
     /// Stages of an open loop whose rate changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageFinding>,

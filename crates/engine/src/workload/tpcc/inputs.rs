@@ -125,9 +125,13 @@ pub(super) enum TransactionInput {
     Payment(PaymentInput),
     OrderStatus(OrderStatusInput),
     /// The carrier, 1 to 10.
-    Delivery { carrier: u32 },
+    Delivery {
+        carrier: u32,
+    },
     /// The threshold, 10 to 20.
-    StockLevel { threshold: u32 },
+    StockLevel {
+        threshold: u32,
+    },
 }
 
 /// Draws what one terminal keys in. Its warehouse stays the same for as long as it runs (clause 2.4.1.1).

@@ -3,21 +3,35 @@
 //! Never knows: when events are due, how they are timed.
 //! To add a way to put transactions into SQL: a `SqlVariant` and its statements in `transactions/`.
 
+mod audit;
+mod deck;
+mod found_data;
+mod inputs;
 mod load;
 mod load_record;
 mod nonuniform;
 mod options;
 mod rows;
 mod schema;
+mod transactions;
+mod worker;
 
+use std::sync::OnceLock;
+
+use crate::base::Stop;
 use crate::client::Target;
 use crate::plan::{OptionSpec, Options};
+use crate::recorder::LoadAudit;
 
 use super::{
     BoxedWorker, DataJob, Endpoint, StatementPreview, WorkerContext, Workload, WorkloadKind,
 };
 
+use self::audit::AuditBook;
+use self::found_data::FoundData;
+use self::inputs::TransactionKind;
 use self::options::TpccSettings;
+use self::transactions::TpccStatement;
 
 /// The kind.
 #[derive(Debug)]
@@ -46,7 +60,12 @@ impl WorkloadKind for TpccKind {
         endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
         let settings = TpccSettings::from_options(options)?;
-        Ok(Box::new(TpccWorkload { settings, target: endpoint.require_mysql()?.clone() }))
+        Ok(Box::new(TpccWorkload {
+            settings,
+            target: endpoint.require_mysql()?.clone(),
+            found: OnceLock::new(),
+            audit: AuditBook::default(),
+        }))
     }
 }
 
@@ -54,23 +73,49 @@ impl WorkloadKind for TpccKind {
 pub(super) struct TpccWorkload {
     settings: TpccSettings,
     target: Target,
+    /// What the tables turned out to hold; known after the check.
+    found: OnceLock<FoundData>,
+    audit: AuditBook,
+}
+
+impl TpccWorkload {
+    /// What the tables hold. Where nobody has looked, as in a dry run, what a load would make.
+    fn found(&self) -> &FoundData {
+        self.found.get_or_init(|| FoundData::planned(&self.settings))
+    }
 }
 
 impl Workload for TpccWorkload {
     fn class_names(&self) -> Vec<String> {
-        ["new_order", "payment", "order_status", "delivery", "stock_level"]
-            .map(str::to_owned)
-            .into()
+        TransactionKind::ALL.map(|kind| kind.name().to_owned()).into()
     }
-    fn new_worker(&self, _part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
-        anyhow::bail!("not yet")
+    fn step_names(&self) -> Vec<String> {
+        TpccStatement::ALL.map(|statement| statement.step_name().to_owned()).into()
+    }
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
+        Ok(Box::new(worker::TpccWorker::new(self, part)))
+    }
+    fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
+        if self.settings.dry_run {
+            return Ok(());
+        }
+        let found = FoundData::read(&self.target, &self.settings, stop)?;
+        // Another load may look again; the tables keep their size.
+        let _ = self.found.set(found);
+        Ok(())
+    }
+    fn start_load(&self) {
+        self.audit.clear();
+    }
+    fn audit_load(&self) -> Option<LoadAudit> {
+        Some(self.audit.sum_up(&self.settings, self.found().warehouses))
     }
     fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         load::prepare_data(&self.settings, &self.target, job)
     }
     fn describe_statements(&self) -> StatementPreview {
         let prepare = load::describe_prepare(&self.settings);
-        StatementPreview { prepare, ..StatementPreview::default() }
+        StatementPreview { prepare, load: transactions::describe_statements(self.settings.sql) }
     }
     fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         load::drop_tables(&self.target, job)

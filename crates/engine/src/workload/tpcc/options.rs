@@ -167,6 +167,14 @@ impl TpccSettings {
         })
     }
 
+    /// Statements that bring a session to the state that transactions need.
+    pub(super) fn session_sql(&self) -> [String; 2] {
+        [
+            format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", self.isolation),
+            "SET autocommit = 0".to_owned(),
+        ]
+    }
+
     /// Warehouses that `prepare` makes.
     pub(super) fn prepared_warehouses(&self) -> u32 {
         self.warehouses.max(1)

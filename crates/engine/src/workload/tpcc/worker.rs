@@ -4,9 +4,7 @@ use super::TpccWorkload;
 use super::audit::{AuditCounts, TransactionTimes};
 use super::deck::CardDeck;
 use super::inputs::{InputGenerator, TransactionInput, TransactionKind};
-use super::transactions::{
-    StatementRunner, TerminalPlace, TransactionEnding, run_transaction,
-};
+use super::transactions::{StatementRunner, TerminalPlace, run_transaction};
 use crate::base::Nanos;
 use crate::base::random::Rng;
 use crate::client;
@@ -20,6 +18,9 @@ use crate::workload::{ErrorPolicy, OpenError, Worker, WorkerContext};
 const RETRIED: [u16; 3] = [1205, 1213, 1020];
 /// Think times are cut at ten times their mean, as clause 5.2.5.4 allows.
 const LONGEST_THINK: f64 = 10.0;
+
+/// Mean time from one transaction of a terminal to the next, seconds: keying and think times weighted by the mix.
+const MEAN_CYCLE_S: f64 = 21.0;
 
 /// One terminal.
 pub(super) struct TpccWorker<'a> {
@@ -62,7 +63,7 @@ impl<'a> TpccWorker<'a> {
             runner: None,
             kind: TransactionKind::NewOrder,
             input: None,
-            counts: workload.audit.new_counts(&part),
+            counts: workload.audit.new_counts(),
             times: TransactionTimes::default(),
             has_begun: false,
             part,
@@ -109,19 +110,21 @@ impl Worker for TpccWorker<'_> {
         };
         let class = ClassId(self.kind as u16);
         let Some(runner) = &mut self.runner else {
-            self.counts.note_input(&input, self.place.warehouse);
+            self.counts.note_done(&input, self.place.warehouse);
             return EventOutcome { class, error: None };
         };
         runner.clear_steps();
         let sql = self.workload.settings.sql;
         match run_transaction(runner, tally, sql, self.place, &input).await {
             Ok(ending) => {
-                self.counts.note_input(&input, self.place.warehouse);
+                self.counts.note_done(&input, self.place.warehouse);
                 self.counts.note_ending(&ending);
                 EventOutcome { class, error: None }
             }
             Err(error) => {
-                self.input = Some(input);
+                if self.error_policy(error) == ErrorPolicy::RestartEvent {
+                    self.input = Some(input);
+                }
                 EventOutcome { class, error: Some(error) }
             }
         }
@@ -132,22 +135,21 @@ impl Worker for TpccWorker<'_> {
             return Some(now);
         }
         // The menu comes up, the terminal keys in the next transaction (clause 5.2.2), and thinks about the last one's answer.
-        let think = match std::mem::replace(&mut self.has_begun, true) {
-            true => {
-                let mean = self.kind.think_s();
-                self.scaled(self.think_rng.exponential(mean).min(mean * LONGEST_THINK))
+        let thought_about = std::mem::replace(&mut self.has_begun, true).then_some(self.kind);
+        let think_s = match thought_about {
+            Some(kind) => {
+                let mean = kind.think_s();
+                self.think_rng.exponential(mean).min(mean * LONGEST_THINK)
             }
             // Terminals begin spread over one cycle.
-            false => {
-                let spread = self.think_rng.uniform_fraction() * 21.0;
-                self.scaled(spread)
-            }
+            None => self.think_rng.uniform_fraction() * MEAN_CYCLE_S,
         };
+        let think = self.scaled(think_s);
         let input = self.draw_input();
         self.input = Some(input);
         let keying = self.scaled(self.kind.keying_s());
-        self.times = TransactionTimes { kind: Some(self.kind), think, keying };
-        Some(now + std::time::Duration::from_nanos(think.0 + keying.0))
+        self.times = TransactionTimes { thought_about, think };
+        Some(now + think + keying)
     }
 
     fn note_record(&mut self, record: &EventRecord) {

@@ -44,9 +44,8 @@ pub(super) async fn run_new_order(
     let prices = read_prices(runner, tally, input).await?;
     let mut stock: Vec<StockRow> = Vec::with_capacity(MOST_LINES);
     for LinePlan { line, .. } in order_lines(lines).filter(|plan| plan.line.item != UNUSED_ITEM) {
-        let same = |row: &&mut StockRow| {
-            (row.warehouse, row.item) == (line.supply_warehouse, line.item)
-        };
+        let same =
+            |row: &&mut StockRow| (row.warehouse, row.item) == (line.supply_warehouse, line.item);
         match stock.iter_mut().find(same) {
             Some(row) => row.lines += 1,
             None => stock.push(StockRow {
@@ -77,7 +76,8 @@ pub(super) async fn run_new_order(
     let mut values = Vec::with_capacity(9 * MOST_LINES);
     let mut inserted = 0;
     for LinePlan { number, line } in order_lines(lines) {
-        let same = |row: &&StockRow| (row.warehouse, row.item) == (line.supply_warehouse, line.item);
+        let same =
+            |row: &&StockRow| (row.warehouse, row.item) == (line.supply_warehouse, line.item);
         let Some(row) = stock.iter().find(same) else { continue };
         inserted += 1;
         values.extend([
@@ -114,9 +114,10 @@ async fn read_prices(
     }
     runner.run_list(tally, S::ReadItems, lines.len(), &values[..lines.len()]).await?;
     let mut prices = [-1; MOST_LINES];
-    let rows = runner.result(0).into_iter().flat_map(|found| {
-        (0..found.row_count()).filter_map(|row| found.row(row))
-    });
+    let rows = runner
+        .result(0)
+        .into_iter()
+        .flat_map(|found| (0..found.row_count()).filter_map(|row| found.row(row)));
     for mut row in rows {
         let (Some(item), Some(price)) = (row.next_int(), row.next_scaled(2)) else { continue };
         for (known, line) in prices.iter_mut().zip(lines) {
@@ -125,9 +126,8 @@ async fn read_prices(
             }
         }
     }
-    let is_complete = prices.iter().zip(lines).all(|(price, line)| {
-        *price >= 0 || line.item == UNUSED_ITEM
-    });
+    let is_complete =
+        prices.iter().zip(lines).all(|(price, line)| *price >= 0 || line.item == UNUSED_ITEM);
     match is_complete {
         true => Ok(prices.map(|price| price.max(0))),
         false => runner.read_row(S::ReadItems, usize::MAX, |_| None),

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use crate::client::ParameterValue;
-use crate::workload::tpcc::nonuniform::write_last_name;
 use crate::workload::tpcc::inputs::{LineInput, MOST_LINES, PaymentInput, UNUSED_ITEM};
+use crate::workload::tpcc::nonuniform::write_last_name;
 
 /// A number as a parameter.
 #[inline]

@@ -21,12 +21,19 @@ pub(super) use statements::TpccStatement;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TransactionEnding {
     /// A new order with its number.
-    Ordered { district: u32, order: u32 },
+    Ordered {
+        district: u32,
+        order: u32,
+    },
     /// A new order with an item that is not there.
     RolledBack,
-    Paid { district: u32 },
+    Paid {
+        district: u32,
+    },
     /// Districts that had nothing to deliver.
-    Delivered { skipped: u32 },
+    Delivered {
+        skipped: u32,
+    },
     /// It only read.
     Read,
 }
@@ -137,5 +144,68 @@ async fn run_pipelined(
             pipelined::run_delivery(runner, tally, warehouse, *carrier).await
         }
         TransactionInput::StockLevel { .. } => run_plain(runner, tally, place, input).await,
+    }
+}
+
+/// The statements of the five transactions in the order in which they are sent, those of loops once.
+pub(super) fn describe_statements(sql: SqlVariant) -> Vec<String> {
+    use TpccStatement as S;
+    let plain = [
+        S::LockDistrict,
+        S::AdvanceDistrict,
+        S::ReadCustomerTax,
+        S::InsertOrder,
+        S::InsertNewOrder,
+        S::ReadItem,
+        S::LockStock,
+        S::UpdateStock,
+        S::InsertLine,
+        S::PayWarehouse,
+        S::ReadWarehouse,
+        S::PayDistrict,
+        S::ReadDistrict,
+        S::FindCustomers,
+        S::LockCustomer,
+        S::ReadCustomerData,
+        S::PayCustomer,
+        S::PayBadCustomer,
+        S::InsertHistory,
+        S::ReadCustomer,
+        S::ReadLastOrder,
+        S::ReadLines,
+        S::LockOldestOrder,
+        S::DeleteNewOrder,
+        S::ReadOrderCustomer,
+        S::SetCarrier,
+        S::SetDeliveryDate,
+        S::SumLines,
+        S::DeliverCustomer,
+        S::ReadNextOrder,
+        S::CountLowStock,
+        S::Commit,
+    ];
+    let batched = |statement: &S| match statement {
+        S::ReadItem => Some(S::ReadItems),
+        S::LockStock => Some(S::LockStocks),
+        S::UpdateStock => Some(S::UpdateStocks),
+        S::InsertLine => Some(S::InsertLines),
+        S::PayWarehouse => Some(S::PayWarehouseDistrict),
+        S::ReadWarehouse => Some(S::ReadWarehouseDistrict),
+        S::PayDistrict | S::ReadDistrict => None,
+        S::DeleteNewOrder => Some(S::DeleteNewOrders),
+        S::ReadOrderCustomer => Some(S::ReadOrderCustomers),
+        S::SetCarrier => Some(S::SetCarriers),
+        S::SetDeliveryDate => Some(S::SetDeliveryDates),
+        S::SumLines => Some(S::SumLinesByOrder),
+        other => Some(*other),
+    };
+    let text = |statement: S| statement.sql_text(2);
+    match sql {
+        SqlVariant::Plain | SqlVariant::Pipelined => plain.map(text).into(),
+        SqlVariant::Batched => plain.iter().filter_map(batched).map(text).collect(),
+        SqlVariant::Procedures => TpccStatement::ALL[S::CallNewOrder as usize..]
+            .iter()
+            .map(|statement| statement.sql_text(1))
+            .collect(),
     }
 }

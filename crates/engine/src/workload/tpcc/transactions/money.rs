@@ -48,13 +48,9 @@ mod tests {
 
     #[test]
     fn cents_are_written_with_two_digits() {
-        for (cents, text) in [
-            (0, "0.00"),
-            (5, "0.05"),
-            (100, "1.00"),
-            (-1_234_567, "-12345.67"),
-            (99_999, "999.99"),
-        ] {
+        for (cents, text) in
+            [(0, "0.00"), (5, "0.05"), (100, "1.00"), (-1_234_567, "-12345.67"), (99_999, "999.99")]
+        {
             assert_eq!(AmountText::from_cents(cents).as_bytes(), text.as_bytes());
         }
         assert_eq!(AmountText::from_cents(i64::MIN).as_bytes().len(), 21);

@@ -134,9 +134,8 @@ pub(super) async fn run_payment(
     runner.run_pipeline(tally).await?;
     runner.expect_changed(S::PayWarehouse, 0, 1)?;
     runner.expect_changed(S::PayDistrict, 2, 1)?;
-    let name = runner.read_row(S::ReadWarehouse, 1, |mut row| {
-        row.next_bytes().map(WarehouseName::from_bytes)
-    })?;
+    let name = runner
+        .read_row(S::ReadWarehouse, 1, |mut row| row.next_bytes().map(WarehouseName::from_bytes))?;
     let history = runner.read_row(S::ReadDistrict, 3, |mut row| {
         row.next_bytes().map(|district| name.history_data(district))
     })?;
@@ -238,7 +237,8 @@ pub(super) async fn run_delivery(
     for (place, (district, _)) in orders.iter().enumerate() {
         let first = 5 * place;
         runner.expect_changed(S::DeleteNewOrder, first, 1)?;
-        let customer = runner.read_row(S::ReadOrderCustomer, first + 1, |mut row| row.next_int())?;
+        let customer =
+            runner.read_row(S::ReadOrderCustomer, first + 1, |mut row| row.next_int())?;
         runner.expect_changed(S::SetCarrier, first + 2, 1)?;
         let cents = runner.read_row(S::SumLines, first + 4, |mut row| row.next_scaled(2))?;
         owed.push((*district, customer as u32, cents));

@@ -1,6 +1,7 @@
 //! The transactions with one statement for each step of the specification.
 //! Source: TPC-C 5.11, clauses 2.4.2, 2.5.2, 2.6.2, 2.7.4, 2.8.2.
 
+use super::TransactionEnding;
 use super::common::{
     DistrictInfo, HistoryData, LastName, LinePlan, WarehouseName, bad_credit_data, middle_row,
     order_lines, restock, uint,
@@ -8,7 +9,6 @@ use super::common::{
 use super::money::AmountText;
 use super::runner::StatementRunner;
 use super::statements::TpccStatement as S;
-use super::TransactionEnding;
 use crate::client::{ParameterValue, RowReader};
 use crate::recorder::{EventError, Tally};
 use crate::workload::tpcc::inputs::{
@@ -33,7 +33,8 @@ pub(super) async fn run_new_order(
     let [w, d] = place;
     let is_local = u32::from(input.is_local(warehouse));
     let lines = input.lines();
-    let values = [w, d, uint(order), uint(input.customer), uint(lines.len() as u32), uint(is_local)];
+    let values =
+        [w, d, uint(order), uint(input.customer), uint(lines.len() as u32), uint(is_local)];
     runner.run(tally, S::InsertOrder, &values).await?;
     runner.run(tally, S::InsertNewOrder, &[w, d, uint(order)]).await?;
     for LinePlan { number, line } in order_lines(lines) {
@@ -92,9 +93,8 @@ pub(super) async fn run_payment(
     runner.run(tally, S::PayWarehouse, &[amount.value(), w]).await?;
     runner.expect_changed(S::PayWarehouse, 0, 1)?;
     runner.run(tally, S::ReadWarehouse, &[w]).await?;
-    let name = runner.read_row(S::ReadWarehouse, 0, |mut row| {
-        row.next_bytes().map(WarehouseName::from_bytes)
-    })?;
+    let name = runner
+        .read_row(S::ReadWarehouse, 0, |mut row| row.next_bytes().map(WarehouseName::from_bytes))?;
     runner.run(tally, S::PayDistrict, &[amount.value(), w, d]).await?;
     runner.expect_changed(S::PayDistrict, 0, 1)?;
     runner.run(tally, S::ReadDistrict, &[w, d]).await?;

@@ -7,9 +7,7 @@ use super::statements::TpccStatement as S;
 use super::{TerminalPlace, TransactionEnding};
 use crate::client::{Error, ParameterValue, Session};
 use crate::recorder::{EventError, Tally};
-use crate::workload::tpcc::inputs::{
-    CustomerInput, MOST_LINES, NewOrderInput, TransactionInput,
-};
+use crate::workload::tpcc::inputs::{CustomerInput, MOST_LINES, NewOrderInput, TransactionInput};
 
 /// What the comment of each procedure holds: another one is made anew.
 const MARK: &str = "sweat tpcc 1";

@@ -449,7 +449,8 @@ mod tests {
 
     #[test]
     fn lists_have_as_many_holes_as_they_are_long() {
-        let holes = |statement: TpccStatement, count| statement.sql_text(count).matches('?').count();
+        let holes =
+            |statement: TpccStatement, count| statement.sql_text(count).matches('?').count();
         assert_eq!(holes(S::ReadItems, 7), 7);
         assert_eq!(holes(S::LockStocks, 7), 9);
         assert_eq!(holes(S::UpdateStocks, 3), 4 * 6 + 2 + 3);

@@ -1,0 +1,144 @@
+//! What a workload's own rules say of a load: each holds, does not, or can't be told from so few events.
+
+use super::findings::{AuditFinding, AuditRate, AuditRule, AuditVerdict};
+use crate::archive::Trial;
+use crate::recorder::{AuditCount, Histogram, LatencyLimit};
+
+/// Events of a class below which nothing is said of a percentile of it: ten above the 90th.
+const LEAST_EVENTS: u64 = 100;
+/// By how much a mean may be above its 90th percentile, seconds (TPC-C 5.11, clause 5.2.5.6).
+const MEAN_SLACK_S: f64 = 0.1;
+
+/// What the rules say of a load of this length; `None` where its workload has none.
+pub(super) fn judge_audit(trial: &Trial, seconds: f64) -> Option<AuditFinding> {
+    let audit = trial.audit.as_ref()?;
+    let rates = audit.rates.iter().filter_map(|rate| {
+        let per_minute = rate.value(seconds)? * 60.0 / rate.per_s;
+        Some(AuditRate {
+            name: rate.name.clone(),
+            help: rate.help.clone(),
+            value: rate.value(seconds)?,
+            efficiency: rate.most_per_minute.filter(|most| *most > 0.0).map(|m| per_minute / m),
+        })
+    });
+    let limits = audit.limits.iter().flat_map(|limit| judge_limit(trial, limit));
+    Some(AuditFinding {
+        header: audit.header.clone(),
+        rates: rates.collect(),
+        rules: audit.counts.iter().map(judge_count).chain(limits).collect(),
+    })
+}
+
+fn judge_count(count: &AuditCount) -> AuditRule {
+    AuditRule {
+        clause: count.clause.clone(),
+        label: count.label.clone(),
+        unit: count.unit.clone(),
+        value: count.value(),
+        low: Some(count.band.low),
+        high: count.band.high,
+        samples: count.of,
+        samples_needed: count.samples_needed,
+        verdict: match count.verdict() {
+            Some(true) => AuditVerdict::Holds,
+            Some(false) => AuditVerdict::Broken,
+            None => AuditVerdict::TooFew,
+        },
+    }
+}
+
+/// The limit at its percentile, and that the percentile is not below the mean.
+fn judge_limit(trial: &Trial, limit: &LatencyLimit) -> Vec<AuditRule> {
+    let class = trial.classes.iter().position(|name| *name == limit.class);
+    let Some(response) = class.and_then(|class| trial.response.get(class)) else {
+        return Vec::new();
+    };
+    let samples = response.len();
+    let at = response.value_at_quantile(limit.percentile / 100.0) as f64 / 1e9;
+    let rule = |clause: &str, label: String, value, low, high, holds: bool| AuditRule {
+        clause: clause.to_owned(),
+        label,
+        unit: "s".to_owned(),
+        value: (samples > 0).then_some(value),
+        low,
+        high,
+        samples,
+        samples_needed: LEAST_EVENTS,
+        verdict: match (samples >= LEAST_EVENTS, holds) {
+            (false, _) => AuditVerdict::TooFew,
+            (true, true) => AuditVerdict::Holds,
+            (true, false) => AuditVerdict::Broken,
+        },
+    };
+    let name = format!("p{} {}", limit.percentile, limit.class);
+    let mean = mean_s(response);
+    vec![
+        rule(&limit.clause, name, at, None, Some(limit.most_s), at <= limit.most_s),
+        rule(
+            "5.2.5.6",
+            format!("mean {}", limit.class),
+            mean,
+            None,
+            Some(at + MEAN_SLACK_S),
+            mean <= at + MEAN_SLACK_S,
+        ),
+    ]
+}
+
+fn mean_s(response: &Histogram) -> f64 {
+    if response.is_empty() { 0.0 } else { response.mean() / 1e9 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::{AuditBand, LoadAudit, NamedRate, new_histogram};
+
+    fn trial(slow_ns: u64) -> Trial {
+        let mut response = new_histogram();
+        for event in 0..1000 {
+            response.record(if event < 850 { 1_000_000 } else { slow_ns }).unwrap();
+        }
+        let count = |count, of| AuditCount {
+            clause: "5.5.1.5".to_owned(),
+            label: "rolled back".to_owned(),
+            unit: "%".to_owned(),
+            count,
+            of,
+            factor: 100.0,
+            band: AuditBand { low: 0.9, high: Some(1.1) },
+            samples_needed: 500,
+        };
+        let mut rate = NamedRate::per_minute("tpmC", "new orders", 300);
+        rate.most_per_minute = Some(3000.0);
+        Trial {
+            classes: vec!["new_order".to_owned()],
+            response: vec![response],
+            audit: Some(LoadAudit {
+                header: "like".to_owned(),
+                counts: vec![count(10, 1000), count(20, 1000), count(1, 100)],
+                rates: vec![rate],
+                limits: vec![LatencyLimit {
+                    clause: "5.2.5.3".to_owned(),
+                    class: "new_order".to_owned(),
+                    percentile: 90.0,
+                    most_s: 5.0,
+                }],
+            }),
+            ..Trial::default()
+        }
+    }
+
+    #[test]
+    fn rules_hold_or_not_or_have_too_few_samples() {
+        use AuditVerdict::{Broken, Holds, TooFew};
+        let found = judge_audit(&trial(6_000_000_000), 10.0).unwrap();
+        let verdicts: Vec<_> = found.rules.iter().map(|rule| rule.verdict).collect();
+        assert_eq!(verdicts, [Holds, Broken, TooFew, Broken, Holds]);
+        assert_eq!(found.rates[0].value, 1800.0);
+        assert_eq!(found.rates[0].efficiency, Some(0.6));
+        let found = judge_audit(&trial(1_000_000), 10.0).unwrap();
+        assert_eq!(found.rules[3].verdict, Holds);
+        assert_eq!(judge_audit(&Trial::default(), 1.0), None);
+    }
+}
