@@ -3,12 +3,12 @@
 use std::sync::LazyLock;
 
 use crate::analysis::{
-    AnswerSentence, BlockPair, CapacityFinding, CapacityStep, CheckFinding, CheckOutcome,
-    ComparisonVerdict, DifferenceKind, Estimate, HealthLevel, InsideOutside, MetricComparison,
-    NoiseItem, RunFindings, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape,
-    SetupDifference, SignedRank, Stall, StallCause, StallFindings, StallKind, SteadyState,
-    SteadyVerdict, StepOutcome, WaitFinding, WaitGroup, WaitSource, WaitTracingCost, analyse_run,
-    fixture_runs, replay,
+    AnswerSentence, AuditFinding, AuditRate, AuditRule, AuditVerdict, BlockPair, CapacityFinding,
+    CapacityStep, CheckFinding, CheckOutcome, ComparisonVerdict, DifferenceKind, Estimate,
+    HealthLevel, InsideOutside, MetricComparison, NoiseItem, RunFindings, ScalabilityLaw,
+    ScalingFinding, ScalingPoint, ScalingShape, SetupDifference, SignedRank, Stall, StallCause,
+    StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, WaitFinding, WaitGroup,
+    WaitSource, WaitTracingCost, analyse_run, fixture_runs, replay,
 };
 
 /// What the run of the demo says, analysed once for all tests.
@@ -21,6 +21,57 @@ pub(super) fn demo_findings() -> RunFindings {
 pub(super) fn bench_findings() -> RunFindings {
     static FOUND: LazyLock<RunFindings> = LazyLock::new(|| analyse_run(&fixture_runs::bench_run()));
     FOUND.clone()
+}
+
+/// A load with rules of its own: of each verdict one.
+pub(super) fn audit_sample() -> RunFindings {
+    let mut findings = bench_findings();
+    let rule = |clause: &str, label: &str, unit: &str, value, (low, high), samples, verdict| {
+        let [clause, label, unit] = [clause, label, unit].map(str::to_owned);
+        let samples_needed = 11_500;
+        AuditRule { clause, label, unit, value, low, high, samples, samples_needed, verdict }
+    };
+    let bounds = (Some(14.0), Some(16.0));
+    findings.results.trials[0].audit = Some(AuditFinding {
+        header: "TPC-C-like, not audited, not comparable with published results".to_owned(),
+        rates: vec![
+            AuditRate {
+                name: "tpmC".to_owned(),
+                help: "new orders a minute, rolled back ones included".to_owned(),
+                value: 12_345.6,
+                efficiency: Some(0.96),
+            },
+            AuditRate {
+                name: "NOPM".to_owned(),
+                help: "committed new orders a minute".to_owned(),
+                value: 12_222.2,
+                efficiency: None,
+            },
+        ],
+        rules: vec![
+            rule(
+                "5.5.1.5",
+                "remote payments",
+                "%",
+                Some(15.1),
+                bounds,
+                20_000,
+                AuditVerdict::Holds,
+            ),
+            rule("5.5.1.5", "remote <b>", "%", Some(0.0), bounds, 20_000, AuditVerdict::Broken),
+            rule("5.5.1.5", "rolled back", "%", None, bounds, 0, AuditVerdict::TooFew),
+            rule(
+                "5.2.5.3",
+                "p90 new_order",
+                "s",
+                Some(0.0123),
+                (None, Some(5.0)),
+                60_000,
+                AuditVerdict::Holds,
+            ),
+        ],
+    });
+    findings
 }
 
 /// Two variants in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.

@@ -123,7 +123,8 @@ fn steps_inside_events_stand_under_the_events() {
     trial.event_steps = vec!["COMMIT".to_owned()];
     trial.step_latency = vec![latency];
     trial.step_failed = vec![fixture_runs::new_histogram()];
-    let text = written("text", &run);
+    let full = ReportStyle { colour: false, detail: ReportDetail::Full };
+    let text = render("text", &analyse_run(&run), full);
     let lines: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("steps inside")).collect();
     let row: Vec<&str> = lines[1].split_whitespace().collect();
     assert_eq!(row[..3], ["COMMIT", "100", "50.0"], "{text}");
@@ -347,13 +348,14 @@ fn several_runs_stand_side_by_side() {
 }
 
 /// Everything that was made by hand.
-fn samples() -> [(&'static str, RunFindings); 5] {
+fn samples() -> [(&'static str, RunFindings); 6] {
     [
         ("compared", samples::comparison_sample()),
         ("swept", samples::sweep_sample()),
         ("searched", samples::capacity_sample()),
         ("replayed", samples::replay_sample()),
         ("replayed-variants", samples::replay_variants_sample()),
+        ("audited", samples::audit_sample()),
     ]
 }
 

@@ -25,7 +25,7 @@ pub(super) fn write_audit_lines(found: &AuditFinding, out: &mut dyn Write) -> io
     let rates = found.rates.iter().map(|rate| {
         let efficiency = rate
             .efficiency
-            .map(|share| format!(", {} of the most", format_percent(share)))
+            .map(|share| format!("; efficiency {}", format_percent(share)))
             .unwrap_or_default();
         let name = replace_controls(&rate.name);
         format!("{name} {} ({}{efficiency})", format_count(rate.value as u64), rate.help)
@@ -36,10 +36,6 @@ pub(super) fn write_audit_lines(found: &AuditFinding, out: &mut dyn Write) -> io
     let all = found.rules.len() as u64;
     let held = found.count(AuditVerdict::Holds);
     let mut text = format!("{held} of {} hold", format_plural(all, "rule", "rules"));
-    let few = found.count(AuditVerdict::TooFew);
-    if few > 0 {
-        text += &format!(", {few} with too few samples to tell");
-    }
     let broken: Vec<String> =
         found.rules.iter().filter(|r| r.verdict == AuditVerdict::Broken).map(name_rule).collect();
     if !broken.is_empty() {
