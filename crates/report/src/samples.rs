@@ -37,13 +37,13 @@ pub(super) fn audit_sample() -> RunFindings {
         rates: vec![
             AuditRate {
                 name: "tpmC".to_owned(),
-                help: "new orders a minute, rolled back ones included".to_owned(),
+                help: "new orders/min, rolled back ones too".to_owned(),
                 value: 12_345.6,
                 efficiency: Some(0.96),
             },
             AuditRate {
                 name: "NOPM".to_owned(),
-                help: "committed new orders a minute".to_owned(),
+                help: "committed new orders/min".to_owned(),
                 value: 12_222.2,
                 efficiency: None,
             },

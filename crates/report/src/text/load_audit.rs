@@ -39,14 +39,19 @@ pub(super) fn write_audit_lines(found: &AuditFinding, out: &mut dyn Write) -> io
     let broken: Vec<String> =
         found.rules.iter().filter(|r| r.verdict == AuditVerdict::Broken).map(name_rule).collect();
     if !broken.is_empty() {
-        text +=
-            &format!(", {} NOT: {}", broken.len(), broken[..broken.len().min(LISTED)].join(", "));
+        let shown = broken[..broken.len().min(LISTED)].join(", ");
+        text += &format!(", {} NOT ({shown})", broken.len());
+    }
+    let few = found.count(AuditVerdict::TooFew);
+    if few > 0 {
+        text += &format!(", {few} with too few samples");
     }
     write_paragraph(out, "audit        ", &text)
 }
 
 fn name_rule(rule: &AuditRule) -> String {
-    format!("{} {}{}", replace_controls(&rule.label), number_or_dash(rule.value), rule.unit)
+    let value = number_or_dash(rule.value);
+    format!("{} {value} {}", replace_controls(&rule.label), rule.unit).trim_end().to_owned()
 }
 
 /// All rules.

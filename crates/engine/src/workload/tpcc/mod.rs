@@ -5,6 +5,7 @@
 
 mod audit;
 mod deck;
+mod delivery_log;
 mod found_data;
 mod inputs;
 mod load;
@@ -13,6 +14,7 @@ mod nonuniform;
 mod options;
 mod rows;
 mod schema;
+mod terminals;
 mod transactions;
 mod worker;
 
@@ -28,9 +30,11 @@ use super::{
 };
 
 use self::audit::AuditBook;
+use self::delivery_log::DeliveryLog;
 use self::found_data::FoundData;
 use self::inputs::TransactionKind;
 use self::options::TpccSettings;
+use self::terminals::TerminalQueue;
 use self::transactions::TpccStatement;
 
 /// The kind.
@@ -60,11 +64,14 @@ impl WorkloadKind for TpccKind {
         endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
         let settings = TpccSettings::from_options(options)?;
+        let delivery_log = settings.delivery_log.as_deref().map(DeliveryLog::create).transpose()?;
         Ok(Box::new(TpccWorkload {
             settings,
             target: endpoint.require_mysql()?.clone(),
             found: OnceLock::new(),
             audit: AuditBook::default(),
+            queue: TerminalQueue::default(),
+            delivery_log,
         }))
     }
 }
@@ -76,6 +83,9 @@ pub(super) struct TpccWorkload {
     /// What the tables turned out to hold; known after the check.
     found: OnceLock<FoundData>,
     audit: AuditBook,
+    /// Paced terminals.
+    queue: TerminalQueue,
+    delivery_log: Option<DeliveryLog>,
 }
 
 impl TpccWorkload {
@@ -87,7 +97,11 @@ impl TpccWorkload {
 
 impl Workload for TpccWorkload {
     fn class_names(&self) -> Vec<String> {
-        TransactionKind::ALL.map(|kind| kind.name().to_owned()).into()
+        let mut names: Vec<String> = TransactionKind::ALL.map(|kind| kind.name().to_owned()).into();
+        if self.settings.paced {
+            names.push(audit::DEFERRED_NAME.to_owned());
+        }
+        names
     }
     fn step_names(&self) -> Vec<String> {
         TpccStatement::ALL.map(|statement| statement.step_name().to_owned()).into()
@@ -106,8 +120,10 @@ impl Workload for TpccWorkload {
     }
     fn start_load(&self) {
         self.audit.clear();
+        self.queue.clear();
     }
     fn audit_load(&self) -> Option<LoadAudit> {
+        self.delivery_log.iter().for_each(DeliveryLog::flush);
         Some(self.audit.sum_up(&self.settings, self.found().warehouses))
     }
     fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {

@@ -53,6 +53,8 @@ pub(super) struct TpccSettings {
     pub(super) paced: bool,
     /// Factor on keying and think times.
     pub(super) time_scale: f64,
+    /// File for the results of deliveries.
+    pub(super) delivery_log: Option<PathBuf>,
     /// Deck of 23 cards instead of 100.
     pub(super) small_deck: bool,
     pub(super) dry_run: bool,
@@ -86,6 +88,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         ),
         spec("paced", Switch, "off", "terminals key and think, ten per warehouse"),
         spec("time-scale", Number, "1", "paced: factor on keying and think times"),
+        spec("delivery-log", Text, "", "file for a line about each delivery"),
         spec("mix", OptionKind::one_of(&["deck100", "deck23"]), "deck100", "deck of cards"),
         spec("isolation", OptionKind::one_of(&levels), "repeatable-read", "isolation level"),
         spec("foreign-keys", Switch, "off", "prepare: declare the foreign keys"),
@@ -162,6 +165,7 @@ impl TpccSettings {
             isolation: options.text("isolation").unwrap_or_default().replace('-', " "),
             paced: options.switch("paced"),
             time_scale,
+            delivery_log: options.text("delivery-log").map(PathBuf::from),
             small_deck: options.text("mix") == Some("deck23"),
             dry_run: options.switch("mysql-dry-run"),
         })

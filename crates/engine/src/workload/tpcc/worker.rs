@@ -1,12 +1,14 @@
-//! One terminal: its session, its deck of cards, and what it has keyed in.
+//! One session and the terminals whose transactions it runs.
+
+use std::sync::Arc;
 
 use super::TpccWorkload;
-use super::audit::{AuditCounts, TransactionTimes};
-use super::deck::CardDeck;
-use super::inputs::{InputGenerator, TransactionInput, TransactionKind};
-use super::transactions::{StatementRunner, TerminalPlace, run_transaction};
+use super::audit::AuditCounts;
+use super::inputs::{TransactionInput, TransactionKind};
+use super::schema::DISTRICTS;
+use super::terminals::{DueTransaction, Terminal};
+use super::transactions::{StatementRunner, TerminalPlace, TransactionEnding, run_transaction};
 use crate::base::Nanos;
-use crate::base::random::Rng;
 use crate::client;
 use crate::recorder::{
     ClassId, EventError, EventErrorKind, EventOutcome, EventRecord, StepLatency, Tally,
@@ -16,58 +18,37 @@ use crate::workload::{ErrorPolicy, OpenError, Worker, WorkerContext};
 /// Errors by which a server says that a transaction was undone for another's sake: lock wait timeout, deadlock, record changed
 /// since last read.
 const RETRIED: [u16; 3] = [1205, 1213, 1020];
-/// Think times are cut at ten times their mean, as clause 5.2.5.4 allows.
-const LONGEST_THINK: f64 = 10.0;
 
-/// Mean time from one transaction of a terminal to the next, seconds: keying and think times weighted by the mix.
-const MEAN_CYCLE_S: f64 = 21.0;
+/// The class of deliveries that a terminal has queued, behind those of the transactions.
+const DEFERRED_CLASS: ClassId = ClassId(TransactionKind::ALL.len() as u16);
 
-/// One terminal.
+/// One session.
 pub(super) struct TpccWorker<'a> {
     workload: &'a TpccWorkload,
     part: WorkerContext,
-    place: TerminalPlace,
-    generator: InputGenerator,
-    deck: CardDeck,
-    /// Draws think times, apart from the inputs, so that these are the same at any pace.
-    think_rng: Rng,
+    /// In a closed loop the one terminal; paced, the one whose transaction runs.
+    terminal: Option<Box<Terminal>>,
     runner: Option<StatementRunner>,
-    kind: TransactionKind,
-    input: Option<TransactionInput>,
-    counts: std::sync::Arc<AuditCounts>,
-    times: TransactionTimes,
-    has_begun: bool,
+    /// What runs, or runs again.
+    current: Option<DueTransaction>,
+    ending: Option<TransactionEnding>,
+    counts: Arc<AuditCounts>,
 }
 
 impl<'a> TpccWorker<'a> {
     pub(super) fn new(workload: &'a TpccWorkload, part: WorkerContext) -> TpccWorker<'a> {
         let found = workload.found();
-        let warehouses = found.warehouses;
-        let worker = part.worker as u32;
-        let place = TerminalPlace {
-            warehouse: worker % warehouses + 1,
-            district: worker / warehouses % super::schema::DISTRICTS + 1,
-        };
-        let generator = InputGenerator {
-            rng: Rng::new(part.seed, part.worker as u64, 0),
-            constants: found.constants,
-            warehouse: place.warehouse,
-            warehouses,
-        };
-        TpccWorker {
-            workload,
-            place,
-            generator,
-            deck: CardDeck::new(workload.settings.small_deck),
-            think_rng: Rng::new(part.seed, part.worker as u64, 1),
-            runner: None,
-            kind: TransactionKind::NewOrder,
-            input: None,
-            counts: workload.audit.new_counts(),
-            times: TransactionTimes::default(),
-            has_begun: false,
-            part,
-        }
+        let terminal = (!workload.settings.paced).then(|| {
+            let number = part.worker as u32;
+            let place = TerminalPlace {
+                warehouse: number % found.warehouses + 1,
+                district: number / found.warehouses % DISTRICTS + 1,
+            };
+            Box::new(Terminal::new(&workload.settings, found, part.seed, number, place))
+        });
+        let counts = workload.audit.new_counts();
+        let (runner, current, ending) = (None, None, None);
+        TpccWorker { workload, part, terminal, runner, current, ending, counts }
     }
 
     /// Opens a session and brings it to the state that transactions need.
@@ -80,23 +61,50 @@ impl<'a> TpccWorker<'a> {
         Ok(StatementRunner::new(session))
     }
 
-    /// Keys in the next transaction.
-    fn draw_input(&mut self) -> TransactionInput {
-        self.kind = self.deck.deal(&mut self.generator.rng);
-        self.generator.draw(self.kind)
+    /// In a closed loop: keys in the next transaction.
+    fn draw_transaction(&mut self) -> DueTransaction {
+        let terminal = self.terminal.as_mut().expect("a closed loop's worker is a terminal");
+        let (kind, input) = terminal.draw();
+        let place = terminal.place;
+        DueTransaction { due: Nanos(0), kind, input, place, thought: None, is_deferred: false }
     }
 
-    /// What a pause is on the clock.
-    fn scaled(&self, seconds: f64) -> Nanos {
-        Nanos((seconds * self.workload.settings.time_scale * 1e9) as u64)
+    /// Whether the terminal only queues the transaction (clause 2.7.2).
+    fn is_only_queued(&self, transaction: &DueTransaction) -> bool {
+        let is_delivery = matches!(transaction.input, TransactionInput::Delivery { .. });
+        self.workload.settings.paced && is_delivery && !transaction.is_deferred
+    }
+
+    async fn run_transaction(
+        &mut self,
+        tally: &mut Tally,
+        transaction: &DueTransaction,
+    ) -> Result<(), EventError> {
+        let is_queued = self.is_only_queued(transaction);
+        if let Some(runner) = &mut self.runner {
+            runner.clear_steps();
+            if !is_queued {
+                let (sql, place) = (self.workload.settings.sql, transaction.place);
+                let ran = run_transaction(runner, tally, sql, place, &transaction.input).await;
+                self.ending = Some(ran?);
+            }
+        }
+        if let Some(ending) = &self.ending {
+            self.counts.note_ending(ending);
+        }
+        if !is_queued {
+            self.counts.note_done(&transaction.input, transaction.place.warehouse);
+        }
+        if let Some((TransactionKind::NewOrder, think)) = transaction.thought {
+            self.counts.note_thought(think);
+        }
+        Ok(())
     }
 }
 
 impl Worker for TpccWorker<'_> {
     async fn open(&mut self) -> Result<(), OpenError> {
         self.runner = None;
-        // What was under way is not known to be done or undone; it is not run again.
-        self.input = None;
         if !self.workload.settings.dry_run {
             self.runner = Some(self.open_runner().await?);
         }
@@ -104,56 +112,49 @@ impl Worker for TpccWorker<'_> {
     }
 
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
-        let input = match self.input.take() {
-            Some(input) => input,
-            None => self.draw_input(),
+        let transaction = match self.current.take() {
+            Some(transaction) => transaction,
+            None => self.draw_transaction(),
         };
-        let class = ClassId(self.kind as u16);
-        let Some(runner) = &mut self.runner else {
-            self.counts.note_done(&input, self.place.warehouse);
-            return EventOutcome { class, error: None };
+        let class = match transaction.is_deferred {
+            true => DEFERRED_CLASS,
+            false => ClassId(transaction.kind as u16),
         };
-        runner.clear_steps();
-        let sql = self.workload.settings.sql;
-        match run_transaction(runner, tally, sql, self.place, &input).await {
-            Ok(ending) => {
-                self.counts.note_done(&input, self.place.warehouse);
-                self.counts.note_ending(&ending);
-                EventOutcome { class, error: None }
-            }
-            Err(error) => {
-                if self.error_policy(error) == ErrorPolicy::RestartEvent {
-                    self.input = Some(input);
-                }
-                EventOutcome { class, error: Some(error) }
-            }
-        }
+        self.ending = None;
+        let error = self.run_transaction(tally, &transaction).await.err();
+        self.current = Some(transaction);
+        EventOutcome { class, error }
     }
 
     async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
-        if !self.workload.settings.paced {
+        let TpccWorkload { settings, queue, .. } = self.workload;
+        if !settings.paced {
             return Some(now);
         }
-        // The menu comes up, the terminal keys in the next transaction (clause 5.2.2), and thinks about the last one's answer.
-        let thought_about = std::mem::replace(&mut self.has_begun, true).then_some(self.kind);
-        let think_s = match thought_about {
-            Some(kind) => {
-                let mean = kind.think_s();
-                self.think_rng.exponential(mean).min(mean * LONGEST_THINK)
-            }
-            // Terminals begin spread over one cycle.
-            None => self.think_rng.uniform_fraction() * MEAN_CYCLE_S,
-        };
-        let think = self.scaled(think_s);
-        let input = self.draw_input();
-        self.input = Some(input);
-        let keying = self.scaled(self.kind.keying_s());
-        self.times = TransactionTimes { thought_about, think };
-        Some(now + think + keying)
+        let (transaction, terminal) =
+            queue.take(settings, self.workload.found(), self.part.seed, now)?;
+        self.terminal = terminal;
+        let due = transaction.due;
+        self.current = Some(transaction);
+        Some(due)
     }
 
     fn note_record(&mut self, record: &EventRecord) {
-        self.counts.note_record(record, &self.times);
+        let Some(transaction) = self.current.take() else { return };
+        let TpccWorkload { settings, queue, delivery_log, .. } = self.workload;
+        if let Some(log) = delivery_log {
+            log.note(&transaction, self.ending.as_ref(), record);
+        }
+        if !settings.paced {
+            return;
+        }
+        if self.is_only_queued(&transaction) && record.outcome.error.is_none() {
+            let due = record.ended;
+            queue.defer(DueTransaction { due, is_deferred: true, thought: None, ..transaction });
+        }
+        if let Some(terminal) = self.terminal.take() {
+            queue.put_back(terminal, settings.time_scale, record.ended);
+        }
     }
 
     fn step_latencies(&self) -> &[StepLatency] {

@@ -1,11 +1,11 @@
 //! The transactions with lists where the specification has loops: fewer statements, the same rows.
 
-use super::TransactionEnding;
 use super::common::{DistrictInfo, LinePlan, WarehouseName, order_lines, restock, uint};
 use super::money::AmountText;
 use super::plain::{find_customer, pay_customer};
 use super::runner::StatementRunner;
 use super::statements::TpccStatement as S;
+use super::{DeliveredOrders, TransactionEnding};
 use crate::client::ParameterValue;
 use crate::recorder::{EventError, Tally};
 use crate::workload::tpcc::inputs::{MOST_LINES, NewOrderInput, PaymentInput, UNUSED_ITEM};
@@ -238,10 +238,9 @@ pub(super) async fn run_delivery(
             orders.push((district, order as u32));
         }
     }
-    let skipped = DISTRICTS - orders.len() as u32;
     if orders.is_empty() {
         runner.end_transaction(tally, S::Commit).await?;
-        return Ok(TransactionEnding::Delivered { skipped });
+        return Ok(TransactionEnding::Delivered { orders: DeliveredOrders::default() });
     }
     let count = orders.len();
     let mut keys = vec![uint(carrier)];
@@ -267,7 +266,16 @@ pub(super) async fn run_delivery(
         runner.expect_changed(S::DeliverCustomer, 0, 1)?;
     }
     runner.end_transaction(tally, S::Commit).await?;
-    Ok(TransactionEnding::Delivered { skipped })
+    Ok(TransactionEnding::Delivered { orders: by_district(&orders) })
+}
+
+/// Orders with their districts, as a list by district.
+pub(super) fn by_district(orders: &[(u32, u32)]) -> DeliveredOrders {
+    let mut all = DeliveredOrders::default();
+    for (district, order) in orders {
+        all[*district as usize - 1] = *order;
+    }
+    all
 }
 
 /// Runs a statement that gives a district and a number in each row; gives the numbers by district.

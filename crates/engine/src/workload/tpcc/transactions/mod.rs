@@ -17,6 +17,9 @@ use crate::recorder::{EventError, EventErrorKind, Tally};
 pub(super) use runner::StatementRunner;
 pub(super) use statements::TpccStatement;
 
+/// An order for each district, 0 for none.
+pub(super) type DeliveredOrders = [u32; super::schema::DISTRICTS as usize];
+
 /// How a transaction ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TransactionEnding {
@@ -30,9 +33,9 @@ pub(super) enum TransactionEnding {
     Paid {
         district: u32,
     },
-    /// Districts that had nothing to deliver.
+    /// The orders that were delivered.
     Delivered {
-        skipped: u32,
+        orders: DeliveredOrders,
     },
     /// It only read.
     Read,

@@ -2,6 +2,7 @@
 //! and a COMMIT of changes always goes alone: a server that refuses one statement runs those behind it all the same.
 
 use super::TransactionEnding;
+use super::batched::by_district;
 use super::common::{
     DistrictInfo, LastName, LinePlan, WarehouseName, bad_credit_data, order_lines, restock, uint,
 };
@@ -222,7 +223,6 @@ pub(super) async fn run_delivery(
             orders.push((district, order as u32));
         }
     }
-    let skipped = DISTRICTS - orders.len() as u32;
     for (district, order) in &orders {
         let key = [w, uint(*district), uint(*order)];
         runner.push(S::DeleteNewOrder, &key).await?;
@@ -253,5 +253,5 @@ pub(super) async fn run_delivery(
         runner.expect_changed(S::DeliverCustomer, place, 1)?;
     }
     runner.end_transaction(tally, S::Commit).await?;
-    Ok(TransactionEnding::Delivered { skipped })
+    Ok(TransactionEnding::Delivered { orders: by_district(&orders) })
 }

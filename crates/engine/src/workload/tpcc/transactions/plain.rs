@@ -1,7 +1,6 @@
 //! The transactions with one statement for each step of the specification.
 //! Source: TPC-C 5.11, clauses 2.4.2, 2.5.2, 2.6.2, 2.7.4, 2.8.2.
 
-use super::TransactionEnding;
 use super::common::{
     DistrictInfo, HistoryData, LastName, LinePlan, WarehouseName, bad_credit_data, middle_row,
     order_lines, restock, uint,
@@ -9,6 +8,7 @@ use super::common::{
 use super::money::AmountText;
 use super::runner::StatementRunner;
 use super::statements::TpccStatement as S;
+use super::{DeliveredOrders, TransactionEnding};
 use crate::client::{ParameterValue, RowReader};
 use crate::recorder::{EventError, Tally};
 use crate::workload::tpcc::inputs::{
@@ -226,14 +226,14 @@ pub(super) async fn run_delivery(
     carrier: u32,
 ) -> Result<TransactionEnding, EventError> {
     let w = uint(warehouse);
-    let mut skipped = 0;
+    let mut orders = DeliveredOrders::default();
     for district in 1..=DISTRICTS {
         let d = uint(district);
         runner.run(tally, S::LockOldestOrder, &[w, d]).await?;
         let Some(order) = runner.first_row().and_then(|mut row| row.next_int()) else {
-            skipped += 1;
             continue;
         };
+        orders[district as usize - 1] = order as u32;
         let key = [w, d, uint(order as u32)];
         runner.run(tally, S::DeleteNewOrder, &key).await?;
         runner.expect_changed(S::DeleteNewOrder, 0, 1)?;
@@ -250,7 +250,7 @@ pub(super) async fn run_delivery(
         runner.expect_changed(S::DeliverCustomer, 0, 1)?;
     }
     runner.end_transaction(tally, S::Commit).await?;
-    Ok(TransactionEnding::Delivered { skipped })
+    Ok(TransactionEnding::Delivered { orders })
 }
 
 pub(super) async fn run_stock_level(

@@ -4,17 +4,17 @@ use super::common::{LastName, LinePlan, order_lines, uint};
 use super::money::AmountText;
 use super::runner::StatementRunner;
 use super::statements::TpccStatement as S;
-use super::{TerminalPlace, TransactionEnding};
+use super::{DeliveredOrders, TerminalPlace, TransactionEnding};
 use crate::client::{Error, ParameterValue, Session};
 use crate::recorder::{EventError, Tally};
 use crate::workload::tpcc::inputs::{CustomerInput, MOST_LINES, NewOrderInput, TransactionInput};
 
 /// What the comment of each procedure holds: another one is made anew.
-const MARK: &str = "sweat tpcc 1";
+const MARK: &str = "sweat tpcc 2";
 
 const NEW_ORDER: &str = "CREATE PROCEDURE tpcc_new_order(p_w INT UNSIGNED, p_d INT, p_c INT, \
 p_local INT, p_items VARCHAR(90), p_supply VARCHAR(105), p_quantity VARCHAR(30), \
-p_number VARCHAR(30)) MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 1'
+p_number VARCHAR(30)) MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 2'
 proc: BEGIN
   DECLARE v_o, v_i, v_s INT UNSIGNED;
   DECLARE v_n, v_q, v_stock, v_missing INT DEFAULT 0;
@@ -63,7 +63,7 @@ END";
 
 const PAYMENT: &str = "CREATE PROCEDURE tpcc_payment(p_w INT UNSIGNED, p_d INT, \
 p_cw INT UNSIGNED, p_cd INT, p_c INT, p_last VARCHAR(16), p_amount DECIMAL(12,2)) \
-MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 1'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 2'
 BEGIN
   DECLARE v_c INT DEFAULT p_c;
   DECLARE v_middle, v_missing INT DEFAULT 0;
@@ -107,7 +107,7 @@ BEGIN
 END";
 
 const ORDER_STATUS: &str = "CREATE PROCEDURE tpcc_order_status(p_w INT UNSIGNED, p_d INT, \
-p_c INT, p_last VARCHAR(16)) READS SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 1'
+p_c INT, p_last VARCHAR(16)) READS SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 2'
 BEGIN
   DECLARE v_c INT DEFAULT p_c;
   DECLARE v_middle, v_missing INT DEFAULT 0;
@@ -132,21 +132,20 @@ BEGIN
 END";
 
 const DELIVERY: &str = "CREATE PROCEDURE tpcc_delivery(p_w INT UNSIGNED, p_carrier INT) \
-MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 1'
+MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 2'
 BEGIN
   DECLARE v_d INT DEFAULT 1;
-  DECLARE v_skipped, v_missing INT DEFAULT 0;
+  DECLARE v_missing INT DEFAULT 0;
+  DECLARE v_orders VARCHAR(120) DEFAULT '';
   DECLARE v_o INT UNSIGNED;
   DECLARE v_c INT;
   DECLARE v_sum DECIMAL(12,2);
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_missing = 1;
   WHILE v_d <= 10 DO
-    SET v_missing = 0;
+    SET v_missing = 0, v_o = 0;
     SELECT no_o_id INTO v_o FROM new_order WHERE no_w_id = p_w AND no_d_id = v_d
       ORDER BY no_o_id LIMIT 1 FOR UPDATE;
-    IF v_missing THEN
-      SET v_skipped = v_skipped + 1;
-    ELSE
+    IF NOT v_missing THEN
       DELETE FROM new_order WHERE no_w_id = p_w AND no_d_id = v_d AND no_o_id = v_o;
       SELECT o_c_id INTO v_c FROM orders WHERE o_w_id = p_w AND o_d_id = v_d AND o_id = v_o
         FOR UPDATE;
@@ -162,14 +161,14 @@ BEGIN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a row is missing';
       END IF;
     END IF;
-    SET v_d = v_d + 1;
+    SET v_orders = CONCAT(v_orders, IF(v_d > 1, ' ', ''), v_o), v_d = v_d + 1;
   END WHILE;
   COMMIT;
-  SELECT v_skipped;
+  SELECT v_orders;
 END";
 
 const STOCK_LEVEL: &str = "CREATE PROCEDURE tpcc_stock_level(p_w INT UNSIGNED, p_d INT, \
-p_threshold INT) READS SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 1'
+p_threshold INT) READS SQL DATA SQL SECURITY INVOKER COMMENT 'sweat tpcc 2'
 BEGIN
   DECLARE v_next INT;
   SELECT d_next_o_id INTO v_next FROM district WHERE d_w_id = p_w AND d_id = p_d;
@@ -243,8 +242,15 @@ pub(super) async fn run(
         }
         TransactionInput::Delivery { carrier } => {
             runner.run(tally, S::CallDelivery, &[w, uint(*carrier)]).await?;
-            let skipped = runner.read_row(S::CallDelivery, 0, |mut row| row.next_int())?;
-            Ok(TransactionEnding::Delivered { skipped: skipped as u32 })
+            let orders = runner.read_row(S::CallDelivery, 0, |mut row| {
+                let mut orders = DeliveredOrders::default();
+                let words = std::str::from_utf8(row.next_bytes()?).ok()?.split(' ');
+                for (order, word) in orders.iter_mut().zip(words) {
+                    *order = word.parse().ok()?;
+                }
+                Some(orders)
+            })?;
+            Ok(TransactionEnding::Delivered { orders })
         }
         TransactionInput::StockLevel { threshold } => {
             let values = [w, uint(place.district), uint(*threshold)];
