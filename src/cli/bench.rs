@@ -244,6 +244,8 @@ fn prepare_or_cleanup(
         _ => workload.cleanup_data(&mut job),
     };
     line.finish();
+    let notes: String = workload.data_notes().iter().map(|note| format!("{note}\n")).collect();
+    context.print_output(&notes)?;
     result?;
     if context.stop.is_set() {
         return Ok(CommandOutcome::Interrupted);

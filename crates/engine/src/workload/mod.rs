@@ -239,6 +239,10 @@ pub trait Workload: Send + Sync {
     fn prepare_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<()> {
         Ok(())
     }
+    /// What `prepare_data` has to tell beside its progress, in lines: asked when it has ended, well or not.
+    fn data_notes(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Writes the statements of its load so that other tools can run the same; `false` where there is no such list.
     ///
     /// # Errors

@@ -256,6 +256,12 @@ impl ServerIdentity {
         self.product == ServerProduct::MariaDb
     }
 
+    /// Whether long texts come into a table cheaper by prepared INSERTs than by LOAD DATA: MariaDB takes a fifth to a quarter
+    /// less CPU for them, MySQL a third more.
+    pub fn inserts_texts_cheaper(&self) -> bool {
+        self.product == ServerProduct::MariaDb
+    }
+
     /// The privileges of an account that may see everything and change nothing.
     pub fn reader_privileges(&self) -> &'static str {
         match (self.product, self.version) {

@@ -18,7 +18,7 @@ mod terminals;
 mod transactions;
 mod worker;
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::base::Stop;
 use crate::client::Target;
@@ -72,6 +72,7 @@ impl WorkloadKind for TpccKind {
             audit: AuditBook::default(),
             queue: TerminalQueue::default(),
             delivery_log,
+            data_notes: Mutex::default(),
         }))
     }
 }
@@ -86,6 +87,8 @@ pub(super) struct TpccWorkload {
     /// Paced terminals.
     queue: TerminalQueue,
     delivery_log: Option<DeliveryLog>,
+    /// What the last `prepare_data` had to tell.
+    data_notes: Mutex<Vec<String>>,
 }
 
 impl TpccWorkload {
@@ -127,7 +130,13 @@ impl Workload for TpccWorkload {
         Some(self.audit.sum_up(&self.settings, self.found().warehouses))
     }
     fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
-        load::prepare_data(&self.settings, &self.target, job)
+        let mut notes = Vec::new();
+        let made = load::prepare_data(&self.settings, &self.target, job, &mut notes);
+        *self.data_notes.lock().unwrap_or_else(PoisonError::into_inner) = notes;
+        made
+    }
+    fn data_notes(&self) -> Vec<String> {
+        self.data_notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
     fn describe_statements(&self) -> StatementPreview {
         let prepare = load::describe_prepare(&self.settings);

@@ -4,11 +4,15 @@
 //! mark and its rows are one transaction, so a unit that is marked is whole. Others are emptied and loaded again.
 //! Never knows: what rows mean, what transactions do.
 
+mod files;
 mod keys;
 mod pool;
 mod sender;
 mod shapes;
 mod units;
+mod verify;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
 
@@ -23,15 +27,20 @@ use crate::workload::fill::current_database;
 pub(super) use self::keys::describe_prepare;
 pub(super) use self::shapes::drop_tables;
 
-/// Makes the tables and their rows; what is there already is kept.
+/// Makes the tables and their rows, or files; what is there already is kept. `notes` gets lines for the user.
 ///
 /// # Errors
-/// When a table has other columns or rows of another load, the server refuses, or the job was stopped.
+/// When a table has other columns or rows of another load, rows differ from what they should be, the server refuses, or the job
+/// was stopped.
 pub(super) fn prepare_data(
     settings: &TpccSettings,
     target: &Target,
     job: &mut DataJob<'_>,
+    notes: &mut Vec<String>,
 ) -> anyhow::Result<()> {
+    if let Some(dir) = &settings.csv_dir {
+        return files::write_files(dir, settings, job);
+    }
     let mut session = target.connect(job.stop)?;
     session.allow_long_statements();
     current_database(&mut session)?;
@@ -51,7 +60,16 @@ pub(super) fn prepare_data(
     if settings.foreign_keys {
         keys::create_foreign_keys(&mut session, job)?;
     }
+    if settings.verify {
+        let finished = units::finished_units(&mut session)?;
+        verify::verify_rows(&mut session, target, &record, finished, job, notes)?;
+    }
     Ok(())
+}
+
+/// What several sessions share, for one of them. What a session that panicked left there is whole.
+fn lock_shared<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What all sessions of a load set, for themselves alone. Keys are right by themselves, so nothing is looked up for them.

@@ -4,16 +4,14 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::Context as _;
-
 use super::super::load_record::LoadRecord;
 use super::super::options::{LoadMethod, TpccSettings};
 use super::super::schema::TpccTable;
 use super::sender::UnitSender;
 use super::units::{LoadUnit, UnitState};
-use super::{configure_session, keys};
+use super::{configure_session, keys, lock_shared};
 use crate::base::Stop;
-use crate::client::{self, Session, Target};
+use crate::client::{self, Target};
 use crate::workload::{DataJob, JobProgress};
 
 /// What a session does next.
@@ -103,7 +101,7 @@ impl<'a> LoadPool<'a> {
     }
 
     fn lock_state(&self) -> MutexGuard<'_, LoadState<'a>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_shared(&self.state)
     }
 
     /// One session's work, until there is no more or somebody failed.
@@ -118,17 +116,20 @@ impl<'a> LoadPool<'a> {
         let mut session = self.target.connect(self.stop)?;
         session.allow_long_statements();
         configure_session(&mut session)?;
-        let method = choose_method(&mut session, self.asked)?;
-        let mut sender = UnitSender::new(session, method, self.record, self.stop)?;
+        let mut sender = UnitSender::new(session, self.asked, self.record, self.stop)?;
         while let Some(task) = self.next_task() {
             match task {
                 LoadTask::Load(unit, state) => {
                     let name = unit.table.shape().name;
                     let mut told = 0;
+                    // A unit is told at its begin, too, so that no unit is taken for one that was there.
+                    self.report_rows(name, 0);
                     let mut on_rows = |rows: u64| {
                         let rows = rows.min(unit.nominal_rows());
-                        self.report_rows(name, rows - told);
-                        told = rows;
+                        if rows > told {
+                            self.report_rows(name, rows - told);
+                            told = rows;
+                        }
                     };
                     sender.load_unit(unit, state, &mut on_rows)?;
                     on_rows(unit.nominal_rows());
@@ -180,19 +181,6 @@ impl<'a> LoadPool<'a> {
         let done = state.rows_done;
         (state.progress)(JobProgress { label, done, total: 0, unit: "rows" });
     }
-}
-
-/// How rows travel: as asked, or the cheaper way of those that the server allows.
-fn choose_method(session: &mut Session, asked: Option<LoadMethod>) -> anyhow::Result<LoadMethod> {
-    if let Some(method) = asked {
-        return Ok(method);
-    }
-    let allowed = session.query_scalar("SELECT @@local_infile");
-    let allowed = allowed.context("ask whether LOAD DATA LOCAL is allowed")?;
-    Ok(match allowed.as_deref() {
-        Some("1") => LoadMethod::LoadData,
-        _ => LoadMethod::Insert,
-    })
 }
 
 /// Whether an error is only what is left of a connection after a stop.

@@ -1,5 +1,7 @@
 //! The units of the load, and the table that keeps which of them are begun and which finished.
 
+use std::collections::BTreeMap;
+
 use anyhow::Context as _;
 
 use super::super::options::TpccSettings;
@@ -79,7 +81,6 @@ impl LoadUnit {
 
 /// Makes the table where it is missing.
 pub(super) fn create_table(session: &mut Session, settings: &TpccSettings) -> anyhow::Result<()> {
-    // No note for a table that is there: it would be read as a warning.
     let sql = format!(
         "CREATE TABLE IF NOT EXISTS {UNIT_TABLE} (table_number TINYINT UNSIGNED NOT NULL, \
          w_id INT UNSIGNED NOT NULL, table_name VARCHAR(20) NOT NULL, \
@@ -98,15 +99,30 @@ pub(super) fn forget_table(session: &mut Session, table: TpccTable) -> Result<()
         .map(|_| ())
 }
 
-/// All units of so many warehouses in the order in which they are loaded, with how far they are.
-pub(super) fn list_units(
-    session: &mut Session,
-    warehouses: u32,
-) -> anyhow::Result<Vec<(LoadUnit, UnitState)>> {
+/// All units of so many warehouses in the order in which they are loaded.
+pub(super) fn all_units(warehouses: u32) -> Vec<LoadUnit> {
+    let items = LoadUnit { table: TpccTable::Item, warehouse: 0 };
+    let of = |warehouse| UNIT_ORDER.map(|table| LoadUnit { table, warehouse });
+    std::iter::once(items).chain((1..=warehouses).flat_map(of)).collect()
+}
+
+/// The units that are finished, whoever asked for them.
+pub(super) fn finished_units(session: &mut Session) -> anyhow::Result<Vec<LoadUnit>> {
+    let states = read_states(session)?;
+    let finished = states.into_iter().filter(|(_, state)| *state == UnitState::Finished);
+    let unit = |(table, warehouse): (u32, u32)| {
+        let table = TpccTable::ALL.get(table as usize).copied()?;
+        Some(LoadUnit { table, warehouse })
+    };
+    Ok(finished.filter_map(|(key, _)| unit(key)).collect())
+}
+
+/// How far the units are that were begun, by table and warehouse.
+fn read_states(session: &mut Session) -> anyhow::Result<BTreeMap<(u32, u32), UnitState>> {
     let sql = format!("SELECT table_number, w_id, finished FROM {UNIT_TABLE}");
     let marks = session.query_rows(&sql).context("read which units are there")?;
     let number = |row, column| marks.text_value(row, column).and_then(|t| t.parse::<u32>().ok());
-    let mut states = std::collections::HashMap::new();
+    let mut states = BTreeMap::new();
     for row in 0..marks.rows.len() {
         if let (Some(table), Some(warehouse)) = (number(row, 0), number(row, 1)) {
             let finished = number(row, 2) == Some(1);
@@ -114,12 +130,18 @@ pub(super) fn list_units(
             states.insert((table, warehouse), state);
         }
     }
-    let items = LoadUnit { table: TpccTable::Item, warehouse: 0 };
-    let of = |warehouse| UNIT_ORDER.map(|table| LoadUnit { table, warehouse });
-    let units = std::iter::once(items).chain((1..=warehouses).flat_map(of));
+    Ok(states)
+}
+
+/// The same with how far they are.
+pub(super) fn list_units(
+    session: &mut Session,
+    warehouses: u32,
+) -> anyhow::Result<Vec<(LoadUnit, UnitState)>> {
+    let states = read_states(session)?;
     let state = |unit: LoadUnit| {
         let key = (unit.table as u32, unit.warehouse);
         (unit, states.get(&key).copied().unwrap_or(UnitState::New))
     };
-    Ok(units.map(state).collect())
+    Ok(all_units(warehouses).into_iter().map(state).collect())
 }
