@@ -36,6 +36,7 @@ mod sysbench;
 mod system_tests;
 mod target;
 mod target_login;
+mod tpcc;
 mod waits;
 mod warm;
 mod workload;
