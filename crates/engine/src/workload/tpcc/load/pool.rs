@@ -8,7 +8,7 @@ use super::super::load_record::LoadRecord;
 use super::super::options::{LoadMethod, TpccSettings};
 use super::super::schema::TpccTable;
 use super::sender::UnitSender;
-use super::units::{LoadUnit, UnitState};
+use super::units::{LoadUnit, UnitStage};
 use super::{configure_session, keys, lock_shared};
 use crate::base::Stop;
 use crate::client::{self, Target};
@@ -17,13 +17,13 @@ use crate::workload::{DataJob, JobProgress};
 /// What a session does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoadTask {
-    Load(LoadUnit, UnitState),
+    Load(LoadUnit, UnitStage),
     Index(TpccTable),
 }
 
-struct LoadState<'a> {
+struct UnitList<'a> {
     /// Units to load, the next one last.
-    waiting: Vec<(LoadUnit, UnitState)>,
+    waiting: Vec<(LoadUnit, UnitStage)>,
     /// Units of each table that are not there yet.
     missing: [usize; TpccTable::ALL.len()],
     /// Tables whose index nobody has looked for.
@@ -41,7 +41,7 @@ pub(super) struct LoadPool<'a> {
     stop: &'a Stop,
     threads: usize,
     rows_total: u64,
-    state: Mutex<LoadState<'a>>,
+    state: Mutex<UnitList<'a>>,
     changed: Condvar,
 }
 
@@ -51,10 +51,10 @@ impl<'a> LoadPool<'a> {
         settings: &TpccSettings,
         record: &'a LoadRecord,
         job: &'a mut DataJob<'_>,
-        units: Vec<(LoadUnit, UnitState)>,
+        units: Vec<(LoadUnit, UnitStage)>,
     ) -> LoadPool<'a> {
         let rows_total = units.iter().map(|(unit, _)| unit.nominal_rows()).sum();
-        let mut state = LoadState {
+        let mut state = UnitList {
             waiting: Vec::new(),
             missing: [0; TpccTable::ALL.len()],
             indexes: TpccTable::ALL.into(),
@@ -63,7 +63,7 @@ impl<'a> LoadPool<'a> {
             progress: &mut *job.progress,
         };
         for (unit, found) in units.into_iter().rev() {
-            if found == UnitState::Finished {
+            if found == UnitStage::Finished {
                 state.rows_done += unit.nominal_rows();
             } else {
                 state.missing[unit.table as usize] += 1;
@@ -100,7 +100,7 @@ impl<'a> LoadPool<'a> {
         }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, LoadState<'a>> {
+    fn lock_state(&self) -> MutexGuard<'_, UnitList<'a>> {
         lock_shared(&self.state)
     }
 

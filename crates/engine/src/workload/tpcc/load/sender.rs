@@ -13,7 +13,7 @@ use super::super::load_record::LoadRecord;
 use super::super::options::LoadMethod;
 use super::super::rows::{RowMaker, TabbedRows, ValueRows, group_count};
 use super::super::schema::TpccTable;
-use super::units::{LoadUnit, UnitState};
+use super::units::{LoadUnit, UnitStage};
 use crate::base::Stop;
 use crate::base::reactor::block_on;
 use crate::client::{Error, PreparedStatement, Session};
@@ -95,7 +95,7 @@ impl<'a> UnitSender<'a> {
     pub(super) fn load_unit(
         &mut self,
         unit: LoadUnit,
-        state: UnitState,
+        state: UnitStage,
         on_rows: &mut dyn FnMut(u64),
     ) -> anyhow::Result<()> {
         self.run_unit(unit, state, on_rows).map_err(|error| {
@@ -117,7 +117,7 @@ impl<'a> UnitSender<'a> {
     fn run_unit(
         &mut self,
         unit: LoadUnit,
-        state: UnitState,
+        state: UnitStage,
         on_rows: &mut dyn FnMut(u64),
     ) -> anyhow::Result<()> {
         let [begin, lock, finish] = unit.mark_sql();
@@ -128,7 +128,7 @@ impl<'a> UnitSender<'a> {
             self.session.run_command("ROLLBACK")?;
             return Ok(());
         }
-        if state == UnitState::Begun {
+        if state == UnitStage::Begun {
             self.empty_unit(unit)?;
         }
         let (sent, kept) = match self.rule.choose_method(unit.table) {

@@ -33,7 +33,7 @@ pub(in super::super) struct LoadUnit {
 
 /// How far a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UnitState {
+pub(super) enum UnitStage {
     New,
     /// Some of its rows may be there.
     Begun,
@@ -109,7 +109,7 @@ pub(super) fn all_units(warehouses: u32) -> Vec<LoadUnit> {
 /// The units that are finished, whoever asked for them.
 pub(super) fn finished_units(session: &mut Session) -> anyhow::Result<Vec<LoadUnit>> {
     let states = read_states(session)?;
-    let finished = states.into_iter().filter(|(_, state)| *state == UnitState::Finished);
+    let finished = states.into_iter().filter(|(_, state)| *state == UnitStage::Finished);
     let unit = |(table, warehouse): (u32, u32)| {
         let table = TpccTable::ALL.get(table as usize).copied()?;
         Some(LoadUnit { table, warehouse })
@@ -118,7 +118,7 @@ pub(super) fn finished_units(session: &mut Session) -> anyhow::Result<Vec<LoadUn
 }
 
 /// How far the units are that were begun, by table and warehouse.
-fn read_states(session: &mut Session) -> anyhow::Result<BTreeMap<(u32, u32), UnitState>> {
+fn read_states(session: &mut Session) -> anyhow::Result<BTreeMap<(u32, u32), UnitStage>> {
     let sql = format!("SELECT table_number, w_id, finished FROM {UNIT_TABLE}");
     let marks = session.query_rows(&sql).context("read which units are there")?;
     let number = |row, column| marks.text_value(row, column).and_then(|t| t.parse::<u32>().ok());
@@ -126,7 +126,7 @@ fn read_states(session: &mut Session) -> anyhow::Result<BTreeMap<(u32, u32), Uni
     for row in 0..marks.rows.len() {
         if let (Some(table), Some(warehouse)) = (number(row, 0), number(row, 1)) {
             let finished = number(row, 2) == Some(1);
-            let state = if finished { UnitState::Finished } else { UnitState::Begun };
+            let state = if finished { UnitStage::Finished } else { UnitStage::Begun };
             states.insert((table, warehouse), state);
         }
     }
@@ -137,11 +137,11 @@ fn read_states(session: &mut Session) -> anyhow::Result<BTreeMap<(u32, u32), Uni
 pub(super) fn list_units(
     session: &mut Session,
     warehouses: u32,
-) -> anyhow::Result<Vec<(LoadUnit, UnitState)>> {
+) -> anyhow::Result<Vec<(LoadUnit, UnitStage)>> {
     let states = read_states(session)?;
     let state = |unit: LoadUnit| {
         let key = (unit.table as u32, unit.warehouse);
-        (unit, states.get(&key).copied().unwrap_or(UnitState::New))
+        (unit, states.get(&key).copied().unwrap_or(UnitStage::New))
     };
     Ok(all_units(warehouses).into_iter().map(state).collect())
 }

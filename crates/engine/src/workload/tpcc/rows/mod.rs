@@ -10,7 +10,7 @@ mod sinks;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::sinks::{RowSink, TabbedRows, ValueRows};
+pub(super) use self::sinks::{FieldSink, TabbedRows, ValueRows};
 
 use super::load_record::LoadRecord;
 use super::nonuniform::{non_uniform, write_last_name};
@@ -101,7 +101,7 @@ impl RowMaker {
         table: TpccTable,
         warehouse: u32,
         group: u32,
-        sink: &mut impl RowSink,
+        sink: &mut impl FieldSink,
     ) -> u32 {
         let in_district = |each: u32| (group / each + 1, group % each + 1);
         match table {
@@ -136,7 +136,7 @@ impl RowMaker {
         1
     }
 
-    fn write_item(&self, item: u32, sink: &mut impl RowSink) {
+    fn write_item(&self, item: u32, sink: &mut impl FieldSink) {
         let rng = &mut self.rng(TpccTable::Item, u64::from(item));
         sink.put_number(u64::from(item));
         sink.put_number(rng.uniform_between(1, 10_000));
@@ -146,7 +146,7 @@ impl RowMaker {
         sink.end_row();
     }
 
-    fn write_warehouse(&self, warehouse: u32, sink: &mut impl RowSink) {
+    fn write_warehouse(&self, warehouse: u32, sink: &mut impl FieldSink) {
         let rng = &mut self.rng(TpccTable::Warehouse, u64::from(warehouse));
         sink.put_number(u64::from(warehouse));
         put_letters(sink, rng, 6, 10);
@@ -156,7 +156,7 @@ impl RowMaker {
         sink.end_row();
     }
 
-    fn write_district(&self, warehouse: u32, district: u32, sink: &mut impl RowSink) {
+    fn write_district(&self, warehouse: u32, district: u32, sink: &mut impl FieldSink) {
         let rng = &mut self.rng(TpccTable::District, district_number(warehouse, district));
         sink.put_number(u64::from(warehouse));
         sink.put_number(u64::from(district));
@@ -173,7 +173,7 @@ impl RowMaker {
         warehouse: u32,
         district: u32,
         customer: u32,
-        sink: &mut impl RowSink,
+        sink: &mut impl FieldSink,
     ) {
         let of = district_number(warehouse, district);
         let place = self.credits.place(self.record.seed, of, customer - 1);
@@ -205,7 +205,13 @@ impl RowMaker {
         sink.end_row();
     }
 
-    fn write_history(&self, warehouse: u32, district: u32, customer: u32, sink: &mut impl RowSink) {
+    fn write_history(
+        &self,
+        warehouse: u32,
+        district: u32,
+        customer: u32,
+        sink: &mut impl FieldSink,
+    ) {
         let of = district_number(warehouse, district);
         let key = of * u64::from(CUSTOMERS) + u64::from(customer);
         let rng = &mut self.rng(TpccTable::History, key);
@@ -229,7 +235,13 @@ impl RowMaker {
         district_number(warehouse, district) * u64::from(ORDERS) + u64::from(order)
     }
 
-    fn write_order(&mut self, warehouse: u32, district: u32, order: u32, sink: &mut impl RowSink) {
+    fn write_order(
+        &mut self,
+        warehouse: u32,
+        district: u32,
+        order: u32,
+        sink: &mut impl FieldSink,
+    ) {
         let of = district_number(warehouse, district);
         let customer = self.customers.place(self.record.seed, of, order - 1) + 1;
         let rng = &mut self.rng(TpccTable::Orders, Self::order_key(warehouse, district, order));
@@ -254,7 +266,7 @@ impl RowMaker {
         warehouse: u32,
         district: u32,
         order: u32,
-        sink: &mut impl RowSink,
+        sink: &mut impl FieldSink,
     ) -> u32 {
         let key = Self::order_key(warehouse, district, order);
         let lines = Self::line_count(&mut self.rng(TpccTable::Orders, key));
@@ -280,7 +292,7 @@ impl RowMaker {
         lines
     }
 
-    fn write_stock(&self, warehouse: u32, item: u32, sink: &mut impl RowSink) {
+    fn write_stock(&self, warehouse: u32, item: u32, sink: &mut impl FieldSink) {
         let key = u64::from(warehouse) * u64::from(ITEMS) + u64::from(item);
         let rng = &mut self.rng(TpccTable::Stock, key);
         sink.put_number(u64::from(warehouse));

@@ -1,6 +1,6 @@
 //! Random texts of clause 4.3.2: letters and digits that no compression makes much smaller.
 
-use super::sinks::RowSink;
+use super::sinks::FieldSink;
 use crate::base::random::Rng;
 
 /// The letters and digits, two of them twice so that six bits choose one.
@@ -31,13 +31,13 @@ pub(super) fn write_digits(rng: &mut Rng, out: &mut [u8]) {
 
 /// An `a-string [least .. most]`.
 #[inline]
-pub(super) fn put_letters(sink: &mut impl RowSink, rng: &mut Rng, least: usize, most: usize) {
+pub(super) fn put_letters(sink: &mut impl FieldSink, rng: &mut Rng, least: usize, most: usize) {
     let length = rng.uniform_between(least as u64, most as u64) as usize;
     sink.put_text(length, |out| write_letters(rng, out));
 }
 
 /// An `a-string [26 .. 50]` that contains `ORIGINAL` anywhere in a tenth of the rows: I_DATA and S_DATA.
-pub(super) fn put_data(sink: &mut impl RowSink, rng: &mut Rng) {
+pub(super) fn put_data(sink: &mut impl FieldSink, rng: &mut Rng) {
     let length = rng.uniform_between(26, 50) as usize;
     let is_original = rng.uniform_below(10) == 0;
     sink.put_text(length, |out| {
@@ -50,7 +50,7 @@ pub(super) fn put_data(sink: &mut impl RowSink, rng: &mut Rng) {
 }
 
 /// Two streets, city, state and zip code (clause 4.3.2.7).
-pub(super) fn put_address(sink: &mut impl RowSink, rng: &mut Rng) {
+pub(super) fn put_address(sink: &mut impl FieldSink, rng: &mut Rng) {
     for _ in 0..3 {
         put_letters(sink, rng, 10, 20);
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::client::ParameterValue;
 
 /// Takes rows field by field.
-pub(in super::super) trait RowSink {
+pub(in super::super) trait FieldSink {
     fn put_number(&mut self, number: u64);
     /// A decimal of this many digits behind the point, as the whole number that it is without the point.
     fn put_decimal(&mut self, scaled: i64, digits: usize);
@@ -64,7 +64,7 @@ fn push_decimal(out: &mut Vec<u8>, scaled: i64, digits: usize) {
     push_digits(out, scaled.unsigned_abs() % unit, digits);
 }
 
-impl RowSink for TabbedRows {
+impl FieldSink for TabbedRows {
     #[inline]
     fn put_number(&mut self, number: u64) {
         push_digits(&mut self.bytes, number, 1);
@@ -91,7 +91,7 @@ impl RowSink for TabbedRows {
     }
 }
 
-impl RowSink for ValueRows {
+impl FieldSink for ValueRows {
     #[inline]
     fn put_number(&mut self, number: u64) {
         self.cells.push(RowCell::Number(number));
@@ -153,7 +153,7 @@ impl ValueRows {
 mod tests {
     use super::*;
 
-    fn put_row(sink: &mut impl RowSink) {
+    fn put_row(sink: &mut impl FieldSink) {
         sink.put_number(0);
         sink.put_number(u64::MAX);
         sink.put_decimal(-1000, 2);
