@@ -1,5 +1,6 @@
 //! What the tables hold that a load is to work on.
 
+use super::load;
 use super::load_record::LoadRecord;
 use super::nonuniform::NonUniformConstants;
 use super::options::{SqlVariant, TpccSettings};
@@ -54,6 +55,7 @@ impl FoundData {
             Some(there) if settings.warehouses == 0 => there,
             Some(_) => settings.warehouses,
         };
+        load::check_finished(&mut session, warehouses)?;
         let record = LoadRecord::read(&mut session)?;
         if settings.sql == SqlVariant::Procedures {
             procedures::create_procedures(&mut session)?;

@@ -17,6 +17,21 @@ fn index_sql(table: TpccTable) -> Option<(&'static str, String)> {
     Some((index, format!("CREATE INDEX {index} ON {} ({columns})", shape.name)))
 }
 
+/// The index of a table, if it has one and that is not there.
+pub(super) fn find_missing_index(
+    session: &mut Session,
+    table: TpccTable,
+) -> anyhow::Result<Option<&'static str>> {
+    let Some((index, _)) = table.shape().index else { return Ok(None) };
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() \
+         AND table_name = '{}' AND index_name = '{index}'",
+        table.shape().name
+    );
+    let found = session.query_scalar(&sql).with_context(|| format!("look for index {index}"))?;
+    Ok((found.as_deref() == Some("0")).then_some(index))
+}
+
 /// Makes the index of a table unless it is there; `report` hears its name before.
 pub(super) fn create_index(
     session: &mut Session,
@@ -24,12 +39,7 @@ pub(super) fn create_index(
     report: impl FnOnce(&str),
 ) -> anyhow::Result<()> {
     let Some((index, sql)) = index_sql(table) else { return Ok(()) };
-    let there = format!(
-        "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() \
-         AND table_name = '{}' AND index_name = '{index}'",
-        table.shape().name
-    );
-    if session.query_scalar(&there)?.as_deref() != Some("0") {
+    if find_missing_index(session, table)?.is_none() {
         return Ok(());
     }
     report(index);

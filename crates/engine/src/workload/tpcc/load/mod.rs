@@ -67,6 +67,29 @@ pub(super) fn prepare_data(
     Ok(())
 }
 
+/// Refuses tables whose load was cut. Tables that sweat did not load are not judged.
+///
+/// # Errors
+/// When something is missing, or the server refuses.
+pub(super) fn check_finished(session: &mut Session, warehouses: u32) -> anyhow::Result<()> {
+    if !units::is_loaded_by_us(session)? {
+        return Ok(());
+    }
+    let hint = format!("sweat bench tpcc prepare --warehouses={warehouses}");
+    if let Some(unit) = units::find_unfinished(session, warehouses)? {
+        let why = "its load is not finished";
+        return Err(Mistake::new(unit.describe_unit(), why).hint(hint).into());
+    }
+    for table in TpccTable::ALL {
+        if let Some(index) = keys::find_missing_index(session, table)? {
+            let why = format!("its index {index} is missing");
+            let place = format!("table {}", table.shape().name);
+            return Err(Mistake::new(place, why).hint(hint).into());
+        }
+    }
+    Ok(())
+}
+
 /// What several sessions share, for one of them. What a session that panicked left there is whole.
 fn lock_shared<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)

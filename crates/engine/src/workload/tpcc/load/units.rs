@@ -117,6 +117,25 @@ pub(super) fn finished_units(session: &mut Session) -> anyhow::Result<Vec<LoadUn
     Ok(finished.filter_map(|(key, _)| unit(key)).collect())
 }
 
+/// The first unit of so many warehouses that is not finished.
+pub(super) fn find_unfinished(
+    session: &mut Session,
+    warehouses: u32,
+) -> anyhow::Result<Option<LoadUnit>> {
+    let units = list_units(session, warehouses)?;
+    Ok(units.into_iter().find(|(_, stage)| *stage != UnitStage::Finished).map(|(unit, _)| unit))
+}
+
+/// Whether the table of units is there.
+pub(super) fn is_loaded_by_us(session: &mut Session) -> anyhow::Result<bool> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() \
+         AND table_name = '{UNIT_TABLE}'"
+    );
+    let found = session.query_scalar(&sql).context("look for the units of the load")?;
+    Ok(found.as_deref() != Some("0"))
+}
+
 /// How far the units are that were begun, by table and warehouse.
 fn read_states(session: &mut Session) -> anyhow::Result<BTreeMap<(u32, u32), UnitStage>> {
     let sql = format!("SELECT table_number, w_id, finished FROM {UNIT_TABLE}");
