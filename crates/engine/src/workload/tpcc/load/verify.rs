@@ -3,7 +3,7 @@
 //! The checksum of a table is the sum of the first 8 bytes, little-endian, of SHA-256 over the table's number and each row as
 //! `LOAD DATA` would read it, modulo 2^64: the same in any order, from any number of sessions, on any server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -393,7 +393,7 @@ pub(super) fn verify_rows(
 }
 
 /// Warehouses in which orders were entered after the load.
-fn touched_warehouses(session: &mut Session) -> anyhow::Result<Vec<u32>> {
+fn touched_warehouses(session: &mut Session) -> anyhow::Result<BTreeSet<u32>> {
     let sql = format!("SELECT DISTINCT d_w_id FROM district WHERE d_next_o_id <> {}", ORDERS + 1);
     let rows = session.query_rows(&sql).context("look for orders of a run")?;
     let number = |row| rows.text_value(row, 0).and_then(|text| text.parse().ok());
