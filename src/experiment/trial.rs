@@ -81,6 +81,11 @@ pub(super) fn run_trial(
     let classes = workload.class_names();
     let load = apply_overrides(&plan.load, &place.over);
     let options = recorded_options(&plan.workload, workload);
+    let facts = declare_facts(&plan.workload.kind, &options);
+    let mut arrival = arrival_record(&load);
+    if facts.has_own_pace && arrival.kind == ArrivalKind::Closed {
+        "the workload's own pace".clone_into(&mut arrival.text);
+    }
     run.lock_writer().start_trial(Trial {
         id: trial_id(place),
         variant: place.variant.clone(),
@@ -90,9 +95,9 @@ pub(super) fn run_trial(
         settings: place.settings.iter().cloned().collect(),
         step: place.step,
         workload: plan.workload.kind.clone(),
-        facts: Some(declare_facts(&plan.workload.kind, &options)),
+        facts: Some(facts),
         options,
-        arrival: arrival_record(&load),
+        arrival,
         offered_per_s: offered_rate(&load),
         workers: load.workers,
         stages: stage_records(&load),

@@ -34,6 +34,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
     let tried = events + failed;
     let (steady, stalls) = steady_and_stalls(run, trial);
     let timing = replay::timing_text(trial);
+    let own_pace = trial.facts.as_ref().is_some_and(|facts| facts.has_own_pace);
     TrialFinding {
         id: trial.id.clone(),
         title: load_title(run, trial),
@@ -42,7 +43,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         block: trial.block,
         value: trial.value,
         workload: trial.workload.clone(),
-        closed_think_s: trial.arrival.closed_think_s().filter(|_| timing.is_none()),
+        closed_think_s: trial.arrival.closed_think_s().filter(|_| timing.is_none() && !own_pace),
         arrival: timing.unwrap_or_else(|| trial.arrival.text.clone()),
         workers: trial.workers,
         engine: trial.engine.clone(),

@@ -25,6 +25,9 @@ pub struct WorkloadFacts {
     /// How recorded traffic is sent again; `None` where none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayFacts>,
+    /// Its events are due when it says, not when the one before has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_own_pace: bool,
     /// Amounts that were asked for, by the names under which the run's facts show them: `rows`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub amounts: BTreeMap<String, u64>,

@@ -63,7 +63,7 @@ pub(super) fn write_audits(results: &FindingResults, out: &mut dyn Write) -> io:
             writeln!(out, "{}", replace_controls(&trial.title))?;
         }
         write_audit_lines(found, out)?;
-        let head = ["audit", "value", "at least", "at most", "n", "of", ""];
+        let head = ["audit", "value", "wanted", "samples", "needed", ""];
         let mut table = TextTable::new(&head);
         for rule in &found.rules {
             table.add_row(rule_cells(rule));
@@ -74,7 +74,12 @@ pub(super) fn write_audits(results: &FindingResults, out: &mut dyn Write) -> io:
 }
 
 fn rule_cells(rule: &AuditRule) -> Vec<String> {
-    let bound = |bound: Option<f64>| bound.map(format_number).unwrap_or_default();
+    let wanted = match (rule.low, rule.high) {
+        (Some(low), Some(high)) => format!("{} to {}", format_number(low), format_number(high)),
+        (Some(low), None) => format!("from {}", format_number(low)),
+        (None, Some(high)) => format!("to {}", format_number(high)),
+        (None, None) => String::new(),
+    };
     let label = match rule.unit.as_str() {
         "" => rule.label.clone(),
         unit => format!("{}, {unit}", rule.label),
@@ -87,8 +92,7 @@ fn rule_cells(rule: &AuditRule) -> Vec<String> {
     vec![
         format!("{} {}", rule.clause, replace_controls(&label)),
         number_or_dash(rule.value),
-        bound(rule.low),
-        bound(rule.high),
+        wanted,
         format_count(rule.samples),
         format_count(rule.samples_needed),
         verdict.to_owned(),

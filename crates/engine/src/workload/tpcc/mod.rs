@@ -23,7 +23,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::base::Stop;
 use crate::client::Target;
 use crate::plan::{OptionSpec, Options};
-use crate::recorder::LoadAudit;
+use crate::recorder::{LoadAudit, WorkloadFacts};
 
 use super::{
     BoxedWorker, DataJob, Endpoint, StatementPreview, WorkerContext, Workload, WorkloadKind,
@@ -57,6 +57,9 @@ impl WorkloadKind for TpccKind {
             "prepare -h db1 -u bench -p -D tpcc --warehouses=10",
             "-h db1 -u bench -p -D tpcc --threads=16 --time=5m",
         ]
+    }
+    fn facts(&self, options: &Options) -> WorkloadFacts {
+        WorkloadFacts { has_own_pace: options.switch("paced"), ..WorkloadFacts::default() }
     }
     fn build_workload(
         &self,
