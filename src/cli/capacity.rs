@@ -15,6 +15,7 @@ use super::{bench, present};
 use crate::base::units::parse_time;
 use crate::experiment;
 use crate::plan::{CapacityPlan, Metric, Mistake, Mistakes, Objective, Plan};
+use crate::workload::find_kind;
 
 /// Sessions if nothing else is said: enough that the server is the limit and not their number.
 const THREADS: usize = 32;
@@ -86,14 +87,19 @@ fn plan_from_args(
             .hint(format!("leave out --{name}; --step-time and --confirm say how long"))
     }));
     let mut capacity = CapacityPlan::default();
-    let slo = args.get_many::<String>("slo").into_iter().flatten();
+    let mut slo: Vec<&str> =
+        args.get_many::<String>("slo").into_iter().flatten().map(String::as_str).collect();
+    if slo.is_empty() {
+        let kind = kind.and_then(|name| find_kind(name).ok());
+        slo.extend(kind.and_then(|kind| kind.default_objective()));
+    }
+    let is_none = slo.is_empty();
     for text in slo {
         match parse_objective(text) {
             Ok(objective) => capacity.objectives.push(objective),
             Err(mistake) => mistakes.push(mistake),
         }
     }
-    let none = capacity.objectives.is_empty() && args.get_one::<String>("slo").is_none();
     let mut time = |name: &str, least: Duration, default: Duration| {
         let Some(text) = args.get_one::<String>(name) else { return default };
         let read = parse_time(text).ok().filter(|time| *time >= least);
@@ -111,7 +117,7 @@ fn plan_from_args(
     capacity.confirm = time("confirm", SHORTEST, capacity.confirm);
     capacity.step_time = time("step-time", SHORTEST, capacity.step_time);
     capacity.settle = time("settle", Duration::ZERO, capacity.settle);
-    if none {
+    if is_none {
         mistakes
             .push(Mistake::new("--slo", "no objective is named").hint("as in --slo 'p99<20ms'"));
     }

@@ -1,6 +1,7 @@
 //! What a workload's own rules say of a load: each holds, does not, or can't be told from so few events.
 
 use super::findings::{AuditFinding, AuditRate, AuditRule, AuditVerdict};
+use super::number_format::format_time;
 use crate::archive::Trial;
 use crate::recorder::{AuditCount, Histogram, LatencyLimit};
 
@@ -27,6 +28,19 @@ pub(super) fn judge_audit(trial: &Trial, seconds: f64) -> Option<AuditFinding> {
         rates: rates.collect(),
         rules: audit.counts.iter().map(judge_count).chain(limits).collect(),
     })
+}
+
+/// Limits of the workload's own that do not hold, in words.
+pub(super) fn broken_limits(trial: &Trial) -> Vec<String> {
+    let limits = trial.audit.iter().flat_map(|audit| &audit.limits);
+    let rules = limits.filter_map(|limit| judge_limit(trial, limit).into_iter().next());
+    let broken = rules.filter(|rule| rule.verdict == AuditVerdict::Broken);
+    broken
+        .map(|rule| {
+            let [value, most] = [rule.value, rule.high].map(|s| format_time(s.unwrap_or_default()));
+            format!("{} {value}, at most {most}", rule.label)
+        })
+        .collect()
 }
 
 fn judge_count(count: &AuditCount) -> AuditRule {

@@ -163,6 +163,10 @@ pub trait WorkloadKind: Sync {
     fn example_args(&self) -> &'static [&'static str] {
         &[]
     }
+    /// What must hold in a search for its highest rate, unless the user says something else: `p90<5s`.
+    fn default_objective(&self) -> Option<&'static str> {
+        None
+    }
     /// Whether its workers come to an end of their own, as a list of statements does.
     fn ends_by_itself(&self) -> bool {
         false

@@ -4,6 +4,7 @@
 
 use super::super::findings::ComparisonVerdict;
 use super::super::latency;
+use super::super::load_audit;
 use super::super::number_format::{format_number, format_percent, format_time};
 use super::super::statistics::order_statistics::quantile_interval;
 use crate::archive::Trial;
@@ -44,6 +45,8 @@ pub struct StepMeasurement {
     pub backlog: Vec<u64>,
     /// 99th percentile of our own lateness, seconds.
     pub lateness_p99_s: Option<f64>,
+    /// Limits of the workload's own that do not hold over the whole step: `p90 new_order 6.1 s, at most 5 s`.
+    pub broken_limits: Vec<String>,
 }
 
 /// What is to be said about a step.
@@ -91,6 +94,7 @@ impl StepMeasurement {
             backlog: counted.iter().map(|i| i.backlog).collect(),
             lateness_p99_s: (!lateness.is_empty())
                 .then(|| lateness.value_at_quantile(0.99) as f64 / 1e9),
+            broken_limits: load_audit::broken_limits(trial),
         }
     }
 
@@ -191,6 +195,7 @@ pub fn judge_step(seen: &StepMeasurement, objectives: &[Objective]) -> StepVerdi
     }
     let other: Vec<String> =
         seen.rate_shortfall().into_iter().chain(seen.backlog_growth(objectives)).collect();
+    let other: Vec<String> = other.into_iter().chain(seen.broken_limits.clone()).collect();
     if let Some(limit) = seen.generator_limit(objectives) {
         (judged.is_void, judged.is_met) = (true, false);
         (judged.verdict, judged.why) = (ComparisonVerdict::Unsure, limit);
@@ -288,6 +293,7 @@ mod tests {
             failed: 0,
             backlog: vec![0; 10],
             lateness_p99_s: Some(50e-6),
+            broken_limits: Vec::new(),
         }
     }
 
@@ -310,6 +316,10 @@ mod tests {
     #[test]
     fn what_the_server_does_not_do_fails_whatever_the_latency() {
         let slo = objectives(&["p99<1s"]);
+        let limit = "p90 new_order 6 s, at most 5 s".to_owned();
+        let over = StepMeasurement { broken_limits: vec![limit.clone()], ..seen(5.0) };
+        let judged = judge_step(&over, &slo);
+        assert_eq!((judged.verdict, judged.why), (ComparisonVerdict::Worse, limit));
         let short = StepMeasurement { offered_per_s: Some(1050.0), ..seen(5.0) };
         let judged = judge_step(&short, &slo);
         assert_eq!(judged.verdict, ComparisonVerdict::Worse);

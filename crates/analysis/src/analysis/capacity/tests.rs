@@ -92,6 +92,7 @@ fn seen(
         failed: 0,
         backlog,
         lateness_p99_s: Some(20e-6),
+        broken_limits: Vec::new(),
     }
 }
 

@@ -61,6 +61,10 @@ impl WorkloadKind for TpccKind {
     fn facts(&self, options: &Options) -> WorkloadFacts {
         WorkloadFacts { has_own_pace: options.switch("paced"), ..WorkloadFacts::default() }
     }
+    fn default_objective(&self) -> Option<&'static str> {
+        // Its own limits for each transaction are judged besides.
+        Some("p90<5s")
+    }
     fn build_workload(
         &self,
         options: &Options,
