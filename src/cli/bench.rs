@@ -2,6 +2,7 @@
 //! The options of each workload come from the workload itself; they stand in its own `--help`.
 
 mod args;
+mod data_action;
 mod declared;
 mod flags;
 mod lines;
@@ -17,8 +18,8 @@ use super::arguments::positional_arg;
 use super::context::CliContext;
 use super::exit::{CommandOutcome, HintedError};
 use super::{connection, present};
-use crate::plan::{Mistake, Mistakes, OptionSpec, Plan, TargetPlan};
-use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, WorkloadKind};
+use crate::plan::{Mistake, Mistakes, OptionSpec, Plan, TargetPlan, WorkloadPlan};
+use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, Workload, WorkloadKind};
 use crate::{client, experiment, workload};
 
 pub(super) use args::{move_workload_first, name_bare_word, plan_from_args as plan_of};
@@ -115,12 +116,14 @@ pub(super) fn split_workload(args: &ArgMatches) -> (Option<&str>, &ArgMatches) {
 
 fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     let name = kind.name();
+    let actions = kind.data_actions();
+    let deeds = ["prepare", "run", "cleanup"].into_iter().chain(actions.iter().map(|a| a.name));
     let command = Command::new(name).about(kind.help_line()).arg(
-        positional_arg("what", "prepare|run|cleanup")
-            .value_parser(["prepare", "run", "cleanup"])
+        positional_arg("what", if actions.is_empty() { "prepare|run|cleanup" } else { "ACTION" })
+            .value_parser(deeds.collect::<Vec<_>>())
             .default_value("run")
             .hide_possible_values(true)
-            .help("Make the data, run the load (the default), or remove the data"),
+            .help(data_action::deeds_help(actions)),
     );
     let has_server = kind.endpoint_kind() == EndpointKind::MySql;
     let own = kind.example_args();
@@ -145,6 +148,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let (kind, args) = split_workload(args);
     let plan = args::plan_from_args(kind, args, context)?;
     let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
+    if let Some(action) = data_action::find_action(kind, what) {
+        return data_action::run_action(action, &plan, args, context);
+    }
     match what {
         "run" => run_load(&plan, args, context)
             .map_err(|error| with_typed_server(error, &connection::typed_flags(args, context))),
@@ -210,33 +216,14 @@ fn prepare_or_cleanup(
     args: &ArgMatches,
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
-    let target = match &plan.target {
-        TargetPlan::Address(address) => Some(client::Target::new(address)?),
-        TargetPlan::None => None,
-        TargetPlan::Sandbox(_) => {
-            return Err(HintedError {
-                why: format!("a throw-away server would take this with it: {what}"),
-                hint: "leave out --sandbox, or run the load, which prepares by itself".to_owned(),
-            }
-            .into());
-        }
-    };
-    let workload = workload::build_workload(
-        &plan.workload.kind,
-        &plan.workload.options,
-        target.as_ref().into(),
-    )?;
+    let workload = build_workload(what, plan)?;
     let mut line = flags::progress_line(args, context);
     let mut seen = SeenProgress::default();
     let mut progress = |p: JobProgress| {
         seen.note(&p);
         line.show(&p);
     };
-    // Unless told how many, as many sessions as there are cores: that is what makes tables fastest.
-    let threads = match args.get_one::<String>("threads") {
-        Some(_) => plan.load.workers,
-        None => crate::base::kernel::core_count(),
-    };
+    let threads = job_threads(plan, args);
     let mut job =
         DataJob { threads, seed: plan.seed, stop: &context.stop, progress: &mut progress };
     let result = match what {
@@ -258,6 +245,31 @@ fn prepare_or_cleanup(
         });
     }
     Ok(CommandOutcome::Done)
+}
+
+/// The plan's workload for work on its data alone.
+fn build_workload(what: &str, plan: &Plan) -> anyhow::Result<Box<dyn Workload>> {
+    let target = match &plan.target {
+        TargetPlan::Address(address) => Some(client::Target::new(address)?),
+        TargetPlan::None => None,
+        TargetPlan::Sandbox(_) => {
+            return Err(HintedError {
+                why: format!("a throw-away server would take this with it: {what}"),
+                hint: "leave out --sandbox, or run the load, which prepares by itself".to_owned(),
+            }
+            .into());
+        }
+    };
+    let WorkloadPlan { kind, options } = &plan.workload;
+    workload::build_workload(kind, options, target.as_ref().into())
+}
+
+/// Sessions that work on the data: unless told how many, as many as there are cores, which makes tables fastest.
+fn job_threads(plan: &Plan, args: &ArgMatches) -> usize {
+    match args.get_one::<String>("threads") {
+        Some(_) => plan.load.workers,
+        None => crate::base::kernel::core_count(),
+    }
 }
 
 #[cfg(test)]

@@ -114,7 +114,10 @@ pub(super) fn plan_from_args(
     let given =
         find_plan(given, Path::new(text_arg(args, "runs-dir").unwrap_or(DEFAULT_RUNS_DIR)))?;
     let (plan, repeats) = read_plan(&given, context)?;
-    Ok((apply_args(plan, args, context)?, repeats))
+    let mut plan = apply_args(plan, args, context)?;
+    let kind = workload::find_kind(&plan.workload.kind)?;
+    plan.check_data = plan.check_data.or(kind.is_checked_by_default().then_some(true));
+    Ok((plan, repeats))
 }
 
 /// Prints what would be done, and does nothing.

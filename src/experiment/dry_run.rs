@@ -108,6 +108,7 @@ fn describe_step(
             lines.extend(described.prepare.iter().cloned());
             lines
         }
+        StepKind::CheckData { .. } => own(&["SELECT, all rows of all tables, in snapshots"]),
         StepKind::Snapshot => own(&["stop the server (SIGTERM)", "copy its data folder"]),
         StepKind::Restore => own(&["stop the server (SIGTERM)", "put the copy back, and check it"]),
         StepKind::Restart { settings, cold } => {

@@ -242,6 +242,7 @@ impl StepRunner<'_, '_, '_> {
     fn run_step(&mut self, step: &PlanStep, record: &mut StepRecord) -> anyhow::Result<RunEnd> {
         match &step.kind {
             StepKind::Prepare => self.prepare_data(),
+            StepKind::CheckData { .. } => self.check_data(record),
             StepKind::Snapshot => self.take_snapshot(record),
             StepKind::Restore => self.restore_snapshot(record),
             StepKind::Reload => self.reload_data(),
@@ -296,6 +297,13 @@ impl StepRunner<'_, '_, '_> {
         self.workload.check_ready(self.run.stop)?;
         facts::write_reach(self.run, self.workload);
         self.write_statements()
+    }
+
+    fn check_data(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
+        let found = trial::check_data(self.run, self.plan, self.workload)?;
+        record.notes.push(found.answer_text());
+        record.data = Some(found);
+        Ok(())
     }
 
     /// Keeps the statements of the load beside the run, where it has a list of them, for other tools to run.

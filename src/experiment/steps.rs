@@ -27,6 +27,11 @@ pub struct PlanStep {
 pub enum StepKind {
     /// Make the data.
     Prepare,
+    /// Hold the data against the rules of the workload.
+    CheckData {
+        /// Whether the loads of the variant have run.
+        is_after: bool,
+    },
     /// Stop the server and keep a copy of its data.
     Snapshot,
     /// Stop the server and put the kept copy back.
@@ -106,6 +111,7 @@ impl PlanStep {
     pub fn recorded_kind(&self) -> RecordedStepKind {
         match &self.kind {
             StepKind::Prepare => RecordedStepKind::Prepare,
+            StepKind::CheckData { .. } => RecordedStepKind::CheckData,
             StepKind::Snapshot => RecordedStepKind::Snapshot,
             StepKind::Restore => RecordedStepKind::Restore,
             StepKind::Reload => RecordedStepKind::Reload,
@@ -137,6 +143,8 @@ impl fmt::Display for PlanStep {
         }
         match &self.kind {
             StepKind::Prepare => f.write_str("make the data"),
+            StepKind::CheckData { is_after: false } => f.write_str("check the data"),
+            StepKind::CheckData { is_after: true } => f.write_str("check the data again"),
             StepKind::Snapshot => f.write_str("keep a snapshot of the data"),
             StepKind::Restore => f.write_str("put the snapshot back"),
             StepKind::Reload => f.write_str("make the data again"),
@@ -226,6 +234,9 @@ pub(super) fn variant_steps(plan: &Plan, variant: &VariantPlan, block: u32) -> V
         ResetPlan::Snapshot => deeds.push(StepKind::Restore),
         ResetPlan::Reload => deeds.push(StepKind::Reload),
     }
+    // Before a restart, so that what it read is gone from a cold server.
+    let is_checked = plan.check_data == Some(true);
+    deeds.extend(is_checked.then_some(StepKind::CheckData { is_after: false }));
     let settings = variant.settings.clone();
     // The base too is restarted, or set back, so that all variants have the same past.
     let any_has_settings = plan.variants.iter().any(|variant| !variant.settings.is_empty());
@@ -252,6 +263,7 @@ pub(super) fn variant_steps(plan: &Plan, variant: &VariantPlan, block: u32) -> V
     if variant.dump_after {
         deeds.push(StepKind::Dump);
     }
+    deeds.extend(is_checked.then_some(StepKind::CheckData { is_after: true }));
     deeds.into_iter().map(|kind| PlanStep { block, variant: variant.name.clone(), kind }).collect()
 }
 
@@ -288,6 +300,21 @@ mod tests {
         plan.settle = Some(Duration::from_secs(9));
         plan.warmup = Some(Duration::from_secs(5));
         let expected = ["settle, 9s at most", "warm-up, 5s", "load, pass 1", "load, pass 2"];
+        assert_eq!(printed(&plan), expected);
+    }
+
+    #[test]
+    fn data_are_checked_before_the_restart_and_after_all_loads() {
+        let variants = vec![variant("", "", true)];
+        let check_data = Some(true);
+        let plan = Plan { check_data, cold: true, variants, passes: 1, ..Plan::default() };
+        let expected = [
+            "check the data",
+            "restart cold",
+            "load, pass 1",
+            "save the list of pages in the pool",
+            "check the data again",
+        ];
         assert_eq!(printed(&plan), expected);
     }
 

@@ -14,7 +14,7 @@ use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, Plan, RateStage, WorkloadPlan};
-use crate::recorder::{Interval, Recording, WorkloadFacts};
+use crate::recorder::{DataVerdicts, Interval, Recording, WorkloadFacts};
 use crate::server::Settings;
 use crate::workload::{self, DataJob, Endpoint, JobProgress, Workload};
 
@@ -56,14 +56,33 @@ pub(super) fn prepare_data(
     plan: &Plan,
     workload: &dyn Workload,
 ) -> anyhow::Result<()> {
+    with_data_job(run, plan, |job| workload.prepare_data(job))
+}
+
+/// Holds the workload's data against its rules.
+///
+/// # Errors
+/// When the server refuses.
+pub(super) fn check_data(
+    run: &RunContext<'_>,
+    plan: &Plan,
+    workload: &dyn Workload,
+) -> anyhow::Result<DataVerdicts> {
+    with_data_job(run, plan, |job| workload.check_data(job))
+}
+
+fn with_data_job<T>(
+    run: &RunContext<'_>,
+    plan: &Plan,
+    work: impl FnOnce(&mut DataJob<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let mut progress = |p| run.report_progress(&p);
-    let mut job = DataJob {
+    work(&mut DataJob {
         threads: plan.load.workers.max(kernel::core_count()),
         seed: plan.seed,
         stop: run.stop,
         progress: &mut progress,
-    };
-    workload.prepare_data(&mut job)
+    })
 }
 
 /// Runs the load of a plan once and keeps its recording.

@@ -37,6 +37,7 @@ mod system_tests;
 mod target;
 mod target_login;
 mod tpcc;
+mod tpcc_check;
 mod waits;
 mod warm;
 mod workload;

@@ -3,6 +3,7 @@
 //! To add one: a folder here, its line in `FORMATS`, a golden file (`report/tests.rs`).
 
 mod csv;
+mod data_verdicts;
 mod html;
 mod json;
 mod junit;
@@ -15,6 +16,7 @@ mod statements;
 pub mod sysbench;
 mod text;
 
+pub use data_verdicts::{data_verdicts_json, data_verdicts_text};
 pub use overlay::{DifferingSetting, MULTI_RUN_FORMATS, write_side_by_side};
 pub use statements::STATEMENT_FORMATS;
 pub use text::{

@@ -22,7 +22,7 @@ use crate::plan::{
     MOST_WORKERS, Mistake, Mistakes, Plan, RateStages, TargetPlan, VariantPlan, nearest_or_all,
 };
 use crate::probe::PROBES;
-use crate::workload::{EndpointKind, KINDS, check_options, find_kind};
+use crate::workload::{DataDeed, EndpointKind, KINDS, check_options, find_kind};
 
 /// Commands that take a workload.
 pub(super) const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
@@ -125,6 +125,16 @@ pub(in super::super) fn plan_from_args(
         }
         Some(interval) => plan.probes.interval = interval,
         None => {}
+    }
+    if args.get_flag("check-data") {
+        match specs.data_actions().iter().any(|action| action.deed == DataDeed::Check) {
+            true => plan.check_data = Some(true),
+            false => mistakes.push(flag_mistake(
+                "check-data",
+                &format!("{} states no rules for its data", specs.name()),
+                "leave it out",
+            )),
+        }
     }
     plan.warmup = parse_time_flag(args, "warmup", &mut mistakes).or(plan.warmup);
     plan.warmup = plan.warmup.filter(|time| !time.is_zero());

@@ -38,6 +38,7 @@ pub(super) fn add_load_flags(command: Command) -> Command {
         value_flag("grace", "TIME")
             .help("Time for running events to end after the load [default: 10s]"),
         value_flag("seed", "N").help("Seed of all random numbers [default: 0, a new one]"),
+        switch_flag("check-data").help("Check the data before and after, if the workload can"),
         switch_flag("reconnect").help("Reopen lost connections and go on"),
         value_flag("engine", "ENGINE").help("auto, threads or reactor [default: auto]"),
         switch_flag("precise").help("Open loop: spin instead of sleeping until events are due"),

@@ -97,6 +97,8 @@ recorded_names! {
         Restart = "restart",
         /// The same, and empties the caches of the system.
         RestartCold = "restart_cold",
+        /// Holds the data against the rules of the workload.
+        CheckData = "check_data",
         /// Sets variables of a running server.
         Set = "set",
         /// Fills the buffer pool.

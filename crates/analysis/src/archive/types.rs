@@ -9,7 +9,7 @@ use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
 use crate::recorder::{
-    Histogram, LoadAudit, ReplayTotals, SparseHistogram, WorkloadFacts, new_histogram,
+    DataVerdicts, Histogram, LoadAudit, ReplayTotals, SparseHistogram, WorkloadFacts, new_histogram,
 };
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
@@ -205,6 +205,9 @@ pub struct StepRecord {
     pub after: Counters,
     /// What warming did, for warm steps.
     pub warmed: Option<WarmedRecord>,
+    /// What was found of the data, for steps that check them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataVerdicts>,
     /// What else is worth keeping: proof of coldness, what was used to reset.
     pub notes: Vec<String>,
     /// What settings moved beside what was asked, in words.

@@ -49,6 +49,9 @@ pub struct Plan {
     pub load: LoadPlan,
     /// Whether to make the data first.
     pub prepare: bool,
+    /// Whether the data are held against the workload's rules before and after each variant's loads; `None` for what the
+    /// command does by default.
+    pub check_data: Option<bool>,
     /// How the data come back to the same state before each variant.
     pub reset: ResetPlan,
     /// Whether each variant begins with a restart that leaves pool and page cache cold.

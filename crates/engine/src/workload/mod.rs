@@ -3,6 +3,7 @@
 //! To add one: a folder here with a `WorkloadKind`, and its line in `KINDS`. `null/` is the example to copy.
 
 pub mod cpu;
+mod data_action;
 mod endpoint;
 mod event_loop;
 pub mod fileio;
@@ -28,10 +29,11 @@ use crate::base::{Nanos, Stop};
 use crate::client;
 use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
 use crate::recorder::{
-    CounterSpec, EventError, EventErrorKind, EventOutcome, EventRecord, LoadAudit, StepLatency,
-    Tally, WorkloadFacts,
+    CounterSpec, DataVerdicts, EventError, EventErrorKind, EventOutcome, EventRecord, LoadAudit,
+    StepLatency, Tally, WorkloadFacts,
 };
 
+pub use data_action::{DataAction, DataDeed};
 pub use endpoint::{Endpoint, EndpointKind};
 pub use event_loop::BoxedWorker;
 pub use recorded::{RecordedKind, RecordedLoad};
@@ -171,6 +173,14 @@ pub trait WorkloadKind: Sync {
     fn ends_by_itself(&self) -> bool {
         false
     }
+    /// What can be done with its data beside making, loading and removing them.
+    fn data_actions(&self) -> &'static [DataAction] {
+        &[]
+    }
+    /// Whether a run of a plan looks at its data before and after each load unless told otherwise.
+    fn is_checked_by_default(&self) -> bool {
+        false
+    }
     /// What it has beside the others if it sends recorded traffic again.
     fn as_recorded(&self) -> Option<&dyn RecordedKind> {
         None
@@ -246,6 +256,21 @@ pub trait Workload: Send + Sync {
     /// What `prepare_data` has to tell beside its progress, in lines: asked when it has ended, well or not.
     fn data_notes(&self) -> Vec<String> {
         Vec::new()
+    }
+    /// Holds its data against the rules that it states, changing nothing: for kinds with [`DataDeed::Check`].
+    ///
+    /// # Errors
+    /// When the server refuses, or the data are not there.
+    fn check_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
+        anyhow::bail!("this workload states no rules for its data")
+    }
+    /// Tests with a few sessions, step by step, how far the server keeps transactions apart: for kinds with
+    /// [`DataDeed::Isolation`].
+    ///
+    /// # Errors
+    /// When the server refuses, or the data are not there.
+    fn test_isolation(&self, _job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
+        anyhow::bail!("this workload has no tests of isolation")
     }
     /// Writes the statements of its load so that other tools can run the same; `false` where there is no such list.
     ///

@@ -64,6 +64,7 @@ fn other_steps(findings: &RunFindings, ground: &PlotBackground) -> Vec<&'static 
 pub(super) fn step_words(kind: &RecordedStepKind) -> &'static str {
     match kind {
         RecordedStepKind::Prepare => "make the data",
+        RecordedStepKind::CheckData => "check the data",
         RecordedStepKind::Snapshot => "keep a copy of the data",
         RecordedStepKind::Restore => "put the data back",
         RecordedStepKind::Reload => "make the data anew",

@@ -64,6 +64,13 @@ explanations! {
          unexpected errors the run has failed. Deadlocks and lock waits are expected under \
          contention and only noted.",
         "Read the first text of each error in the report, find its cause, and run again.";
+    "BROKEN-DATA" "the data break rules of their workload",
+        "Rows contradict each other: transactions were lost, done in part or done twice, or the \
+         data were made or changed by something else.",
+        "A load on broken data may do other work than the one it is named after, and a server \
+         that loses transactions is not faster for it.",
+        "List the rows with `sweat bench WORKLOAD check`. Make the data anew; if they are broken \
+         again after a load, the server or the load is at fault.";
     "SUDDENLY-FAST" "errors were much quicker than good events",
         "Events of one class failed at least five times as quickly as good ones took.",
         "Quick failures make room for more events, so the rate can rise although the server did \

@@ -53,6 +53,7 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("CUT", run_state::cut_run),
     ("DAMAGE", run_state::damaged_archive),
     (ERRORS, run_state::failed_events),
+    ("BROKEN-DATA", run_state::broken_data),
     ("SUDDENLY-FAST", server_results::suddenly_fast),
     // What others use is said before what they do to the cores: it is what the reader can change.
     ("FOREIGN-CPU", server::foreign_cpu),

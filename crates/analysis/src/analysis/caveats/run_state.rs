@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{LoadRequest, RunState, TrialEnding};
+use crate::archive::{LoadRequest, RecordedStepKind, RunState, TrialEnding};
 
 use super::super::event_errors::{ERROR_SHARE, is_expected, unexpected_errors};
 use super::super::findings::{PoolTemperature, SteadyVerdict, TrialFinding};
@@ -47,6 +47,28 @@ pub(super) fn damaged_archive(input: &CaveatInput<'_>) -> Option<Caveat> {
     let (first, rest) = input.run.damage.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
     Some(caveat_texts::DAMAGE.to_caveat(&[("first", first), ("more", &more)]))
+}
+
+/// BROKEN-DATA: what was found before or after a load; the first time counts, as it is nearest to the cause.
+pub(super) fn broken_data(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let mut is_loaded = false;
+    let mut found = None;
+    for step in &input.run.steps {
+        is_loaded |= step.kind == RecordedStepKind::Load;
+        let broken = step.data.as_ref().filter(|data| !data.all_hold());
+        found = found.or(broken.map(|data| (is_loaded, data)));
+    }
+    let (is_loaded, data) = found?;
+    let when = if is_loaded { "after a load" } else { "before the load" };
+    let rows = data.broken().flat_map(|verdict| verdict.examples.iter().map(move |e| (verdict, e)));
+    let example = rows.map(|(verdict, row)| {
+        format!("; {} {}: {}, expected {}", verdict.id, row.key, row.found, row.expected)
+    });
+    let example = example.take(1).collect::<String>();
+    let answer = data.answer_text();
+    let parts: [(&str, &dyn std::fmt::Display); 3] =
+        [("when", &when), ("answer", &answer), ("example", &example)];
+    Some(caveat_texts::BROKEN_DATA.to_caveat(&parts))
 }
 
 /// ERRORS: above 0.1 % unexpected errors the run fails; below it says so.

@@ -122,6 +122,29 @@ fn each_caveat_is_explained_and_documented_once() {
 }
 
 #[test]
+fn data_that_break_their_rules_void_the_run() {
+    use crate::archive::{BrokenRow, DataState, DataVerdict, DataVerdicts};
+    let mut run = fixture_runs::demo_run();
+    let verdict = |state, examples| DataVerdict {
+        id: "C1".to_owned(),
+        state,
+        examples,
+        ..DataVerdict::default()
+    };
+    let data = |state, examples| {
+        let list = vec![verdict(state, examples), verdict(DataState::Holds, Vec::new())];
+        Some(DataVerdicts { list, ..DataVerdicts::default() })
+    };
+    run.steps[0].data = data(DataState::Holds, Vec::new());
+    check_none(&run, "BROKEN-DATA");
+    let [key, found, expected] = ["w 1", "3.00", "2.00"].map(str::to_owned);
+    let row = BrokenRow { key, found, expected };
+    run.steps.last_mut().unwrap().data = data(DataState::Broken, vec![row]);
+    let text = "after a load, 1 of 2 rules broken: C1; C1 w 1: 3.00, expected 2.00";
+    check(&run, "BROKEN-DATA", CaveatLevel::Void, text);
+}
+
+#[test]
 fn settings_that_move_others_with_them_are_told_once() {
     let mut run = fixture_runs::demo_run();
     check_none(&run, "SIDE-EFFECT");

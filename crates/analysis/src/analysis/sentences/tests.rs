@@ -21,7 +21,9 @@ use crate::archive::{
     ArrivalKind, ArrivalRecord, Counters, LoadRequest, RecordedStepKind, RunRecord, RunState,
     SampleRecord, TrialEnding, UnopenedRecord, VariableRecord,
 };
-use crate::recorder::{KeyChoice, StatementRepeats, WorkloadFacts};
+use crate::recorder::{
+    DataState, DataVerdict, DataVerdicts, KeyChoice, StatementRepeats, WorkloadFacts,
+};
 
 /// Words that a void run has no right to.
 const PRAISE: &[&str] = &[
@@ -405,6 +407,11 @@ fn experiments() -> Vec<Situation> {
         run.steps[0].side_effects.push("cleaners is 4, and 1 before".to_owned());
     };
     add(demo(noted), &["SIDE_EFFECT"], &[]);
+    let broken = |run: &mut RunRecord| {
+        let list = vec![DataVerdict { state: DataState::Broken, ..DataVerdict::default() }];
+        run.steps[0].data = Some(DataVerdicts { list, ..DataVerdicts::default() });
+    };
+    add(demo(broken), &["BROKEN_DATA"], &[]);
     let seconds_of = |variant: &str, times: f64| {
         demo(|run| {
             for trial in run.trials.iter_mut().filter(|t| t.variant == variant && t.pass == 1) {

@@ -73,6 +73,7 @@ fn read_plan(root: &PlanSection<'_>, known: &KnownPlugins) -> Plan {
         workload: read_workload(&workload, known),
         load: read_load(&load),
         prepare: root.read_switch("prepare").unwrap_or(false),
+        check_data: root.read_switch("check-data"),
         reset: root.read_choice("reset", RESETS).unwrap_or_default(),
         cold: root.read_switch("cold").unwrap_or(false),
         settle: root.read_time("settle"),

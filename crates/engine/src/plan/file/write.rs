@@ -23,6 +23,9 @@ pub fn to_toml(plan: &Plan) -> String {
     }
     root.insert_text("question", plan.question.as_deref());
     root.insert_value("prepare", plan.prepare);
+    if let Some(is_checked) = plan.check_data {
+        root.insert_value("check-data", is_checked);
+    }
     root.insert_text("reset", Some(plan.reset.as_str()));
     root.insert_value("cold", plan.cold);
     root.insert_time("settle", plan.settle);

@@ -4,6 +4,7 @@
 //! To add a way to put transactions into SQL: a `SqlVariant` and its statements in `transactions/`.
 
 mod audit;
+mod check;
 mod deck;
 mod delivery_log;
 mod found_data;
@@ -23,10 +24,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::base::Stop;
 use crate::client::Target;
 use crate::plan::{OptionSpec, Options};
-use crate::recorder::{LoadAudit, WorkloadFacts};
+use crate::recorder::{DataVerdicts, LoadAudit, WorkloadFacts};
 
 use super::{
-    BoxedWorker, DataJob, Endpoint, StatementPreview, WorkerContext, Workload, WorkloadKind,
+    BoxedWorker, DataAction, DataDeed, DataJob, Endpoint, StatementPreview, WorkerContext,
+    Workload, WorkloadKind,
 };
 
 use self::audit::AuditBook;
@@ -65,6 +67,12 @@ impl WorkloadKind for TpccKind {
         // Its own limits for each transaction are judged besides.
         Some("p90<5s")
     }
+    fn data_actions(&self) -> &'static [DataAction] {
+        DATA_ACTIONS
+    }
+    fn is_checked_by_default(&self) -> bool {
+        true
+    }
     fn build_workload(
         &self,
         options: &Options,
@@ -83,6 +91,12 @@ impl WorkloadKind for TpccKind {
         }))
     }
 }
+
+const DATA_ACTIONS: &[DataAction] = &[DataAction {
+    name: "check",
+    help: "Hold the data against the consistency conditions",
+    deed: DataDeed::Check,
+}];
 
 /// The workload.
 pub(super) struct TpccWorkload {
@@ -151,5 +165,8 @@ impl Workload for TpccWorkload {
     }
     fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         load::drop_tables(&self.target, job)
+    }
+    fn check_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
+        check::check_tables(&self.target, &self.settings.schema, job)
     }
 }

@@ -58,6 +58,8 @@ pub(super) struct TpccSettings {
     /// Deck of 23 cards instead of 100.
     pub(super) small_deck: bool,
     pub(super) dry_run: bool,
+    /// Who made the tables that are checked; one of `check::SCHEMAS`.
+    pub(super) schema: String,
 }
 
 impl Default for TpccSettings {
@@ -104,6 +106,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("load-with", OptionKind::one_of(&METHODS), "auto", "prepare: how rows are sent"),
         spec("verify", Switch, "off", "prepare: compare each row with the one it should be"),
         spec("csv", Text, "", "prepare: write files into this folder, and load nothing"),
+        spec("schema", OptionKind::one_of(&super::check::SCHEMAS), "auto", "check: whose tables"),
         spec("mysql-dry-run", Switch, "off", "send nothing"),
     ]
 }
@@ -168,6 +171,7 @@ impl TpccSettings {
             delivery_log: options.text("delivery-log").map(PathBuf::from),
             small_deck: options.text("mix") == Some("deck23"),
             dry_run: options.switch("mysql-dry-run"),
+            schema: options.text("schema").unwrap_or("auto").to_owned(),
         })
     }
 

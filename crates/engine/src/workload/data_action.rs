@@ -1,0 +1,23 @@
+//! What can be done with the data of some workloads, beside making, loading and removing them.
+
+/// One such deed, as a workload offers it.
+#[derive(Clone, Copy, Debug)]
+pub struct DataAction {
+    /// Its word on the command line.
+    pub name: &'static str,
+    /// One line for the help.
+    pub help: &'static str,
+    /// What is done.
+    pub deed: DataDeed,
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataDeed {
+    /// The data are held against their rules.
+    Check,
+    /// Stepped sessions show how far transactions are kept apart.
+    Isolation,
+    /// The server of a sandbox is killed in the middle of a load, and its data are looked at once it is back.
+    Crash,
+}

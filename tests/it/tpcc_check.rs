@@ -1,0 +1,293 @@
+//! The rules that data of TPC-C are held against, on a small database made by statements: one row spoiled per rule.
+
+use sweat::base::Stop;
+use sweat::client::{Session, Target};
+use sweat::plan::{AddressPlan, Options};
+use sweat::recorder::{DataState, DataVerdict, DataVerdicts};
+use sweat::workload::{DataJob, Endpoint, Workload, find_kind};
+
+use crate::fixture::{self, Fixture};
+
+/// Names of the tables that differ between programs: what each name ends with, and the table of new orders.
+#[derive(Clone, Copy)]
+struct TableNames {
+    suffix: &'static str,
+    new_order: &'static str,
+}
+
+const OWN: TableNames = TableNames { suffix: "", new_order: "new_order" };
+
+/// One warehouse as the load leaves it, with five lines per order, and only the columns that rules are about.
+fn small_database(database: &str, names: TableNames) -> Vec<String> {
+    let TableNames { suffix, new_order } = names;
+    let mut all: Vec<String> = [
+        "CREATE DATABASE DB",
+        "CREATE TABLE DB.ten (n INT PRIMARY KEY)",
+        "INSERT INTO DB.ten VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
+        "CREATE TABLE DB.numbers (n INT PRIMARY KEY)",
+        "INSERT INTO DB.numbers SELECT a.n + 10*b.n + 100*c.n + 1000*d.n + 10000*e.n + 1 FROM DB.ten a, \
+         DB.ten b, DB.ten c, DB.ten d, DB.ten e",
+        "CREATE TABLE DB.warehouse? (w_id INT PRIMARY KEY, w_ytd DECIMAL(12,2))",
+        "CREATE TABLE DB.district? (d_w_id INT, d_id INT, d_ytd DECIMAL(12,2), d_next_o_id INT, \
+         PRIMARY KEY (d_w_id, d_id))",
+        "CREATE TABLE DB.customer? (c_w_id INT, c_d_id INT, c_id INT, c_balance DECIMAL(12,2), \
+         c_ytd_payment DECIMAL(12,2), c_payment_cnt INT, c_delivery_cnt INT, c_credit CHAR(2), \
+         PRIMARY KEY (c_w_id, c_d_id, c_id))",
+        "CREATE TABLE DB.history? (h_c_id INT, h_c_d_id INT, h_c_w_id INT, h_d_id INT, h_w_id INT, \
+         h_amount DECIMAL(6,2))",
+        "CREATE TABLE DB.orders? (o_w_id INT, o_d_id INT, o_id INT, o_c_id INT, o_carrier_id INT NULL, \
+         o_ol_cnt INT, PRIMARY KEY (o_w_id, o_d_id, o_id))",
+        "CREATE TABLE DB.NEW? (no_w_id INT, no_d_id INT, no_o_id INT, \
+         PRIMARY KEY (no_w_id, no_d_id, no_o_id))",
+        "CREATE TABLE DB.order_line? (ol_w_id INT, ol_d_id INT, ol_o_id INT, ol_number INT, ol_i_id INT, \
+         ol_supply_w_id INT, ol_delivery_d DATETIME NULL, ol_quantity INT, ol_amount DECIMAL(6,2), \
+         PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number))",
+        "CREATE TABLE DB.stock? (s_w_id INT, s_i_id INT, s_ytd INT, s_order_cnt INT, s_remote_cnt INT, \
+         s_data VARCHAR(50), PRIMARY KEY (s_w_id, s_i_id))",
+        "CREATE TABLE DB.item? (i_id INT PRIMARY KEY, i_data VARCHAR(50))",
+        "INSERT INTO DB.warehouse? VALUES (1, 300000)",
+        "INSERT INTO DB.district? SELECT 1, n, 30000, 3001 FROM DB.numbers WHERE n <= 10",
+        "INSERT INTO DB.customer? SELECT 1, d.d_id, n, -10, 10, 1, 0, IF(n % 10, 'GC', 'BC') \
+         FROM DB.district? d, DB.numbers WHERE n <= 3000",
+        "INSERT INTO DB.history? SELECT c_id, c_d_id, 1, c_d_id, 1, 10 FROM DB.customer?",
+        "INSERT INTO DB.orders? SELECT 1, c_d_id, c_id, 3001 - c_id, IF(c_id < 2101, 1, NULL), 5 \
+         FROM DB.customer?",
+        "INSERT INTO DB.NEW? SELECT 1, o_d_id, o_id FROM DB.orders? WHERE o_id >= 2101",
+        "INSERT INTO DB.order_line? SELECT 1, o_d_id, o_id, n, o_id + n, 1, \
+         IF(o_id < 2101, '2026-01-01', NULL), 5, IF(o_id < 2101, 0, 1.23) \
+         FROM DB.orders?, DB.numbers WHERE n <= 5",
+        "INSERT INTO DB.stock? SELECT 1, n, 0, 0, 0, IF(n % 10, 'x', 'xORIGINALx') FROM DB.numbers",
+        "INSERT INTO DB.item? SELECT n, IF(n % 10, 'x', 'ORIGINAL') FROM DB.numbers",
+    ]
+    .map(str::to_owned)
+    .into();
+    for statement in &mut all {
+        *statement = statement.replace('?', suffix).replace("DB.NEW", &format!("DB.{new_order}"));
+        *statement = statement.replace("DB", database);
+    }
+    all
+}
+
+/// A new order of five lines, a payment, and a delivery, as the profiles of clause 2 want them.
+const TRANSACTIONS: &str = "
+    INSERT INTO orders VALUES (1, 1, 3001, 7, NULL, 5);
+    INSERT INTO new_order VALUES (1, 1, 3001);
+    INSERT INTO order_line SELECT 1, 1, 3001, n, 100 * n, 1, NULL, n, 2.50 FROM numbers WHERE n < 6;
+    UPDATE district SET d_next_o_id = 3002 WHERE d_id = 1;
+    UPDATE stock SET s_ytd = s_i_id / 100, s_order_cnt = 1 WHERE s_i_id IN (100,200,300,400,500);
+    UPDATE warehouse SET w_ytd = w_ytd + 99.99;
+    UPDATE district SET d_ytd = d_ytd + 99.99 WHERE d_id = 2;
+    UPDATE customer SET c_balance = c_balance - 99.99, c_ytd_payment = c_ytd_payment + 99.99,
+        c_payment_cnt = 2 WHERE c_d_id = 3 AND c_id = 9;
+    INSERT INTO history VALUES (9, 3, 1, 2, 1, 99.99);
+    DELETE FROM new_order WHERE no_d_id = 1 AND no_o_id = 2101;
+    UPDATE orders SET o_carrier_id = 4 WHERE o_d_id = 1 AND o_id = 2101;
+    UPDATE order_line SET ol_delivery_d = '2026-01-02' WHERE ol_d_id = 1 AND ol_o_id = 2101;
+    UPDATE customer SET c_balance = c_balance + 6.15, c_delivery_cnt = 1
+        WHERE c_d_id = 1 AND c_id = 900";
+
+/// What is spoiled, how it is put right, the rules that break, and the row that the first of them names. Of rules that
+/// several rows break, the first.
+const SPOILED: &[(&str, &str, &str, &str)] = &[
+    (
+        "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 4",
+        "UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 4",
+        "C1 C9",
+        "w 1: 300099.99, expected 300100.99",
+    ),
+    (
+        "UPDATE district SET d_next_o_id = 3003 WHERE d_id = 1",
+        "UPDATE district SET d_next_o_id = 3002 WHERE d_id = 1",
+        "C2",
+        "w 1, d 1: 3001 / 3001, expected 3002",
+    ),
+    (
+        "DELETE FROM new_order WHERE no_d_id = 2 AND no_o_id = 2500",
+        "INSERT INTO new_order VALUES (1, 2, 2500)",
+        "C3 C5 X11",
+        "w 1, d 2: 899, expected 900",
+    ),
+    (
+        "UPDATE orders SET o_ol_cnt = 6 WHERE o_d_id = 5 AND o_id = 8",
+        "UPDATE orders SET o_ol_cnt = 5 WHERE o_d_id = 5 AND o_id = 8",
+        "C4 C6",
+        "w 1, d 5: 15001, expected 15000",
+    ),
+    (
+        "INSERT INTO new_order VALUES (1, 2, 3002)",
+        "DELETE FROM new_order WHERE no_d_id = 2 AND no_o_id = 3002",
+        "C2 C3 C5 X11",
+        "w 1, d 2: 3000 / 3002, expected 3000",
+    ),
+    (
+        "DELETE FROM order_line WHERE ol_d_id = 3 AND ol_o_id = 7 AND ol_number = 5",
+        "INSERT INTO order_line VALUES (1, 3, 7, 5, 12, 1, '2026-01-01', 5, 0)",
+        "C4 C6",
+        "w 1, d 3: 15000, expected 14999",
+    ),
+    (
+        "INSERT INTO order_line VALUES (1, 3, 4000, 1, 12, 1, NULL, 0, 0)",
+        "DELETE FROM order_line WHERE ol_d_id = 3 AND ol_o_id = 4000",
+        "C4 C6 X15",
+        "w 1, d 3: 15000, expected 15001",
+    ),
+    (
+        "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_d_id = 3 AND ol_o_id = 7 AND ol_number = 5",
+        "UPDATE order_line SET ol_delivery_d = '2026-01-01' WHERE ol_d_id = 3 AND ol_o_id = 7",
+        "C7",
+        "w 1, d 3, o 7: 1, expected 0",
+    ),
+    (
+        "UPDATE warehouse SET w_ytd = w_ytd + 1; UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3",
+        "UPDATE warehouse SET w_ytd = w_ytd - 1; UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 3",
+        "C8 C9",
+        "w 1: 300100.99, expected 300099.99",
+    ),
+    (
+        "UPDATE district SET d_ytd = d_ytd + IF(d_id = 3, 1, -1) WHERE d_id IN (3, 4)",
+        "UPDATE district SET d_ytd = d_ytd - IF(d_id = 3, 1, -1) WHERE d_id IN (3, 4)",
+        "C9",
+        "w 1, d 3: 30001.00, expected 30000.00",
+    ),
+    (
+        "UPDATE customer SET c_balance = c_balance + 1 WHERE c_d_id = 1 AND c_id = 900",
+        "UPDATE customer SET c_balance = c_balance - 1 WHERE c_d_id = 1 AND c_id = 900",
+        "C10 C12",
+        "w 1, d 1, c 900: -2.85, expected -3.85",
+    ),
+    (
+        "UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 WHERE c_d_id = 6 AND c_id = 5",
+        "UPDATE customer SET c_ytd_payment = c_ytd_payment - 1 WHERE c_d_id = 6 AND c_id = 5",
+        "C12 X14",
+        "w 1, d 6, c 5: 1.00, expected 0.00",
+    ),
+    (
+        "UPDATE customer SET c_delivery_cnt = 0 WHERE c_d_id = 1 AND c_id = 900",
+        "UPDATE customer SET c_delivery_cnt = 1 WHERE c_d_id = 1 AND c_id = 900",
+        "X11",
+        "w 1, d 1: 2101, expected 2100",
+    ),
+    (
+        "UPDATE customer SET c_payment_cnt = 9 WHERE c_d_id = 6 AND c_id = 5",
+        "UPDATE customer SET c_payment_cnt = 1 WHERE c_d_id = 6 AND c_id = 5",
+        "X13",
+        "w 1, d 6, c 5: 9, expected 1",
+    ),
+    (
+        "UPDATE stock SET s_ytd = 7 WHERE s_i_id = 100",
+        "UPDATE stock SET s_ytd = 1 WHERE s_i_id = 100",
+        "X15",
+        "w 1, i 100: 7, 1, 0, expected 1, 1, 0",
+    ),
+    (
+        "UPDATE stock SET s_ytd = 0, s_order_cnt = 0 WHERE s_i_id = 500",
+        "UPDATE stock SET s_ytd = 5, s_order_cnt = 1 WHERE s_i_id = 500",
+        "X15",
+        "w 1, i 500: 0, 0, 0, expected 5, 1, 0",
+    ),
+    (
+        "DELETE FROM stock WHERE s_i_id = 77",
+        "INSERT INTO stock VALUES (1, 77, 0, 0, 0, 'x')",
+        "R1",
+        "w 1: s: 99999, expected 100000",
+    ),
+    (
+        "DELETE FROM customer WHERE c_d_id = 6 AND c_id = 5",
+        "INSERT INTO customer VALUES (1, 6, 5, -10, 10, 1, 0, 'GC')",
+        "X13 R1",
+        "w 1, d 6, c 5: no such customer, expected one",
+    ),
+    (
+        "UPDATE district SET d_w_id = 2 WHERE d_id = 4",
+        "UPDATE district SET d_w_id = 1 WHERE d_id = 4",
+        "C1 C2 C9 R1",
+        "w 1: 300099.99, expected 270099.99",
+    ),
+    (
+        "DELETE FROM warehouse",
+        "INSERT INTO warehouse VALUES (1, 300099.99)",
+        "C1",
+        "w 1: no such warehouse, expected 300099.99",
+    ),
+];
+
+fn connect(server: &Fixture, database: &str) -> (Target, Session) {
+    let database = Some(database.to_owned());
+    let plan = AddressPlan { database, ..server.target().plan().clone() };
+    let target = Target::new(&plan).expect("a socket needs no name resolved");
+    let session = target.connect(&Stop::new()).expect("a session");
+    (target, session)
+}
+
+fn run_all(session: &mut Session, statements: &str) {
+    for statement in statements.split(';') {
+        session.run_command(statement.trim()).unwrap_or_else(|e| panic!("{statement}: {e}"));
+    }
+}
+
+fn tpcc(target: &Target, given: &[(&str, &str)]) -> Box<dyn Workload> {
+    let kind = find_kind("tpcc").expect("the kind is listed");
+    let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let options = Options::from_given(&kind.option_specs(), &given).expect("the options exist");
+    kind.build_workload(&options, Endpoint::MySql(target)).expect("the workload is built")
+}
+
+fn check(target: &Target, given: &[(&str, &str)]) -> anyhow::Result<DataVerdicts> {
+    let stop = Stop::new();
+    let mut job = DataJob { threads: 2, seed: 1, stop: &stop, progress: &mut |_| {} };
+    tpcc(target, given).check_data(&mut job)
+}
+
+fn broken_ids(verdicts: &DataVerdicts) -> String {
+    verdicts.broken().map(|verdict| verdict.id.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn first_row(verdict: &DataVerdict) -> String {
+    let row = verdict.examples.first().expect("a broken rule names a row");
+    format!("{}: {}, expected {}", row.key, row.found, row.expected)
+}
+
+fn one<'a>(verdicts: &'a DataVerdicts, id: &str) -> &'a DataVerdict {
+    verdicts.list.iter().find(|verdict| verdict.id == id).expect("the rule is listed")
+}
+
+fn checks_name_what_is_spoiled(mut server: Fixture) {
+    let statements = small_database("tpcc", OWN);
+    server.filled_with("tpcc-small", statements.iter().map(String::as_str));
+    let (target, mut session) = connect(&server, "tpcc");
+    let own = [("schema", "own")];
+    let verdicts = check(&target, &own).unwrap();
+    assert_eq!((broken_ids(&verdicts).as_str(), verdicts.list.len()), ("", 17));
+    assert_eq!(one(&verdicts, "C11").state, DataState::Holds, "nothing has run");
+    // The oldest new order: no gap follows from its loss.
+    let oldest = "no_d_id = 3 AND no_o_id = 2101";
+    run_all(&mut session, &format!("DELETE FROM new_order WHERE {oldest}"));
+    let verdicts = check(&target, &own).unwrap();
+    assert_eq!(broken_ids(&verdicts), "C5 C11 X11");
+    assert_eq!(first_row(one(&verdicts, "C11")), "w 1, d 3: 2101, expected 2100");
+    run_all(&mut session, "INSERT INTO new_order VALUES (1, 3, 2101)");
+    run_all(&mut session, TRANSACTIONS);
+    let verdicts = check(&target, &own).unwrap();
+    assert_eq!(broken_ids(&verdicts), "", "{:?}", verdicts.broken().collect::<Vec<_>>());
+    assert_eq!(one(&verdicts, "C11").state, DataState::NotApplicable, "a load has run");
+    for (spoil, repair, ids, row) in SPOILED {
+        run_all(&mut session, spoil);
+        let verdicts = check(&target, &own).unwrap();
+        assert_eq!(broken_ids(&verdicts), *ids, "{spoil}");
+        let first = verdicts.broken().next().expect("something is broken");
+        assert_eq!(first_row(first), *row, "{spoil}");
+        run_all(&mut session, repair);
+    }
+    assert!(check(&target, &own).unwrap().all_hold(), "everything was put right");
+}
+
+#[test]
+fn each_rule_names_the_row_that_breaks_it() {
+    checks_name_what_is_spoiled(fixture::mariadb());
+}
+
+#[test]
+fn each_rule_names_the_row_that_breaks_it_on_mysql() {
+    let Some(server) = fixture::mysql() else { return };
+    checks_name_what_is_spoiled(server);
+}
