@@ -86,9 +86,10 @@ const TRANSACTIONS: &str = "
     UPDATE customer SET c_balance = c_balance + 6.15, c_delivery_cnt = 1
         WHERE c_d_id = 1 AND c_id = 900";
 
-/// What is spoiled, how it is put right, the rules that break, and the row that the first of them names. Of rules that
-/// several rows break, the first.
-const SPOILED: &[(&str, &str, &str, &str)] = &[
+/// What is spoiled, how it is put right, the rules that break, and the row that the first of them names.
+type SpoiledRow = (&'static str, &'static str, &'static str, &'static str);
+
+const SPOILED: &[SpoiledRow] = &[
     (
         "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 4",
         "UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 4",
@@ -198,9 +199,9 @@ const SPOILED: &[(&str, &str, &str, &str)] = &[
         "w 1, d 6, c 5: no such customer, expected one",
     ),
     (
-        "UPDATE district SET d_w_id = 2 WHERE d_id = 4",
-        "UPDATE district SET d_w_id = 1 WHERE d_id = 4",
-        "C1 C2 C9 R1",
+        "DELETE FROM district WHERE d_id = 4",
+        "INSERT INTO district VALUES (1, 4, 30000, 3001)",
+        "C1 C2 R1",
         "w 1: 300099.99, expected 270099.99",
     ),
     (
@@ -251,7 +252,7 @@ fn one<'a>(verdicts: &'a DataVerdicts, id: &str) -> &'a DataVerdict {
     verdicts.list.iter().find(|verdict| verdict.id == id).expect("the rule is listed")
 }
 
-fn checks_name_what_is_spoiled(mut server: Fixture) {
+fn checks_name_what_is_spoiled(mut server: Fixture, spoiled: &[SpoiledRow]) {
     let statements = small_database("tpcc", OWN);
     server.filled_with("tpcc-small", statements.iter().map(String::as_str));
     let (target, mut session) = connect(&server, "tpcc");
@@ -270,7 +271,7 @@ fn checks_name_what_is_spoiled(mut server: Fixture) {
     let verdicts = check(&target, &own).unwrap();
     assert_eq!(broken_ids(&verdicts), "", "{:?}", verdicts.broken().collect::<Vec<_>>());
     assert_eq!(one(&verdicts, "C11").state, DataState::NotApplicable, "a load has run");
-    for (spoil, repair, ids, row) in SPOILED {
+    for (spoil, repair, ids, row) in spoiled {
         run_all(&mut session, spoil);
         let verdicts = check(&target, &own).unwrap();
         assert_eq!(broken_ids(&verdicts), *ids, "{spoil}");
@@ -283,11 +284,54 @@ fn checks_name_what_is_spoiled(mut server: Fixture) {
 
 #[test]
 fn each_rule_names_the_row_that_breaks_it() {
-    checks_name_what_is_spoiled(fixture::mariadb());
+    checks_name_what_is_spoiled(fixture::mariadb(), SPOILED);
 }
 
 #[test]
 fn each_rule_names_the_row_that_breaks_it_on_mysql() {
     let Some(server) = fixture::mysql() else { return };
-    checks_name_what_is_spoiled(server);
+    checks_name_what_is_spoiled(server, &SPOILED[..3]);
+}
+
+/// Findings of tables that others made: the small database is that of no run, so nothing is said of its run.
+#[test]
+fn tables_of_other_programs_are_found_and_judged() {
+    let server = fixture::mariadb();
+    let numbered = TableNames { suffix: "1", new_order: "new_orders" };
+    let plural = TableNames { suffix: "", new_order: "new_orders" };
+    let makers = [
+        (numbered, "sysbench-tpcc"),
+        (plural, "tpcc-mysql"),
+        (OWN, "go-tpc, HammerDB or another program"),
+    ];
+    for (at, (names, maker)) in makers.into_iter().enumerate() {
+        let database = format!("other{at}");
+        let statements = small_database(&database, names).join(";\n");
+        server.sql(&statements);
+        let (target, mut session) = connect(&server, &database);
+        let verdicts = check(&target, &[]).unwrap();
+        assert_eq!(verdicts.subject, format!("1 warehouse, made by {maker}"));
+        assert_eq!(broken_ids(&verdicts), "");
+        let states =
+            |verdicts: &DataVerdicts| ["D1", "D2", "D3", "D4"].map(|id| one(verdicts, id).state);
+        let (holds, none) = (DataState::Holds, DataState::NotApplicable);
+        assert_eq!(states(&verdicts), [none, holds, holds, none], "30,000 customers are too few");
+        let suffix = names.suffix;
+        run_all(
+            &mut session,
+            &format!(
+                "UPDATE customer{suffix} SET c_credit = IF(c_id % 2, 'BC', 'GC'); \
+                 UPDATE stock{suffix} SET s_data = LOWER(s_data); \
+                 UPDATE orders{suffix} SET o_c_id = 1 WHERE o_id = 2 AND o_d_id = 3"
+            ),
+        );
+        let verdicts = check(&target, &[]).unwrap();
+        assert_eq!(broken_ids(&verdicts), "D1 D2 D3");
+        assert_eq!(one(&verdicts, "D1").note, "50.00 % of 30000");
+        assert_eq!(one(&verdicts, "D2").note, "5.00 % of 200000");
+        assert_eq!(one(&verdicts, "D3").note, "in 9 of 10 districts");
+    }
+    let (target, _) = connect(&server, "other0");
+    let why = check(&target, &[("schema", "hammerdb")]).unwrap_err();
+    assert_eq!(why.to_string(), "table item: does not exist");
 }
