@@ -79,7 +79,7 @@ impl Session {
                     if first.is_none() {
                         first = Some((place, error, self.error_text().to_owned()));
                     }
-                    if !self.is_alive() {
+                    if !self.is_usable() {
                         break;
                     }
                 }

@@ -361,11 +361,6 @@ impl Session {
         self.text = text;
     }
 
-    /// Whether the connection is there.
-    pub(super) fn is_alive(&self) -> bool {
-        self.gone.is_none()
-    }
-
     /// Reads the reply to what was sent.
     #[inline]
     pub(super) async fn receive_reply(

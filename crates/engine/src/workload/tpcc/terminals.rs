@@ -127,23 +127,23 @@ impl Ord for QueueEntry {
 }
 
 #[derive(Debug, Default)]
-struct QueueState {
+struct TerminalQueueState {
     entries: BinaryHeap<Reverse<QueueEntry>>,
     pushed: u64,
 }
 
 /// Paced terminals by when they are due.
 #[derive(Debug, Default)]
-pub(super) struct TerminalQueue(Mutex<QueueState>);
+pub(super) struct TerminalQueue(Mutex<TerminalQueueState>);
 
 impl TerminalQueue {
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
+    fn lock(&self) -> MutexGuard<'_, TerminalQueueState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A load begins.
     pub(super) fn clear(&self) {
-        *self.lock() = QueueState::default();
+        *self.lock() = TerminalQueueState::default();
     }
 
     /// The transaction that is due first. `now` is the start of the load when it is called first.
@@ -177,7 +177,7 @@ impl TerminalQueue {
     }
 }
 
-impl QueueState {
+impl TerminalQueueState {
     /// Ten terminals for each warehouse, one for each of its districts.
     fn add_terminals(&mut self, settings: &TpccSettings, found: &FoundData, seed: u64, now: Nanos) {
         for number in 0..found.warehouses * DISTRICTS {

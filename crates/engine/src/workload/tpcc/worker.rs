@@ -7,7 +7,7 @@ use super::audit::AuditCounts;
 use super::inputs::{TransactionInput, TransactionKind};
 use super::schema::DISTRICTS;
 use super::terminals::{DueTransaction, Terminal};
-use super::transactions::{StatementRunner, TerminalPlace, TransactionEnding, run_transaction};
+use super::transactions::{TerminalPlace, TransactionEnding, TransactionRunner, run_transaction};
 use crate::base::Nanos;
 use crate::client;
 use crate::recorder::{
@@ -28,7 +28,7 @@ pub(super) struct TpccWorker<'a> {
     part: WorkerContext,
     /// In a closed loop the one terminal; paced, the one whose transaction runs.
     terminal: Option<Box<Terminal>>,
-    runner: Option<StatementRunner>,
+    runner: Option<TransactionRunner>,
     /// What runs, or runs again.
     current: Option<DueTransaction>,
     ending: Option<TransactionEnding>,
@@ -52,13 +52,13 @@ impl<'a> TpccWorker<'a> {
     }
 
     /// Opens a session and brings it to the state that transactions need.
-    async fn open_runner(&self) -> Result<StatementRunner, client::Error> {
+    async fn open_runner(&self) -> Result<TransactionRunner, client::Error> {
         let mut session = self.workload.target.open_session(&self.part.abandon).await?;
         for sql in self.workload.settings.session_sql() {
             let set = session.execute(&mut Tally::default(), sql.as_bytes()).await;
             set.map_err(|event| session.error_from_event(event))?;
         }
-        Ok(StatementRunner::new(session))
+        Ok(TransactionRunner::new(session))
     }
 
     /// In a closed loop: keys in the next transaction.
@@ -158,7 +158,7 @@ impl Worker for TpccWorker<'_> {
     }
 
     fn step_latencies(&self) -> &[StepLatency] {
-        self.runner.as_ref().map_or(&[], StatementRunner::steps)
+        self.runner.as_ref().map_or(&[], TransactionRunner::steps)
     }
 
     fn error_policy(&self, error: EventError) -> ErrorPolicy {
@@ -169,7 +169,7 @@ impl Worker for TpccWorker<'_> {
     }
 
     fn error_text(&self) -> &str {
-        self.runner.as_ref().map_or("", StatementRunner::error_text)
+        self.runner.as_ref().map_or("", TransactionRunner::error_text)
     }
 
     async fn close(&mut self) {

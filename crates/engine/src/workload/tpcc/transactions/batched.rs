@@ -1,9 +1,9 @@
 //! The transactions with lists where the specification has loops: fewer statements, the same rows.
 
-use super::common::{DistrictInfo, LinePlan, WarehouseName, order_lines, restock, uint};
+use super::clauses::{DistrictInfo, LinePlan, WarehouseName, order_lines, restock, uint};
 use super::money::AmountText;
 use super::plain::{find_customer, pay_customer};
-use super::runner::StatementRunner;
+use super::runner::TransactionRunner;
 use super::statements::TpccStatement as S;
 use super::{DeliveredOrders, TransactionEnding};
 use crate::client::ParameterValue;
@@ -23,7 +23,7 @@ struct StockRow {
 }
 
 pub(super) async fn run_new_order(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     input: &NewOrderInput,
@@ -103,7 +103,7 @@ pub(super) async fn run_new_order(
 
 /// Prices in cents, by the place of the line; 0 for an item that is not there.
 async fn read_prices(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     input: &NewOrderInput,
 ) -> Result<[i64; MOST_LINES], EventError> {
@@ -144,7 +144,7 @@ fn line_amounts(input: &NewOrderInput, prices: &[i64; MOST_LINES]) -> [AmountTex
 
 /// Locks and reads rows of stock of one warehouse.
 async fn lock_stock(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     district: ParameterValue<'static>,
     rows: &mut [StockRow],
@@ -176,7 +176,7 @@ async fn lock_stock(
 
 /// Writes back rows of stock of one warehouse.
 async fn update_stock(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     home: u32,
     rows: &[StockRow],
@@ -201,7 +201,7 @@ async fn update_stock(
 }
 
 pub(super) async fn run_payment(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     input: &PaymentInput,
@@ -225,7 +225,7 @@ pub(super) async fn run_payment(
 }
 
 pub(super) async fn run_delivery(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     carrier: u32,
@@ -280,7 +280,7 @@ pub(super) fn by_district(orders: &[(u32, u32)]) -> DeliveredOrders {
 
 /// Runs a statement that gives a district and a number in each row; gives the numbers by district.
 async fn read_by_district(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     statement: S,
     keys: &[ParameterValue<'_>],

@@ -2,7 +2,7 @@
 //! send them. All leave the same rows.
 
 mod batched;
-mod common;
+mod clauses;
 mod money;
 mod pipelined;
 mod plain;
@@ -14,7 +14,7 @@ use super::inputs::TransactionInput;
 use super::options::SqlVariant;
 use crate::recorder::{EventError, EventErrorKind, Tally};
 
-pub(super) use runner::StatementRunner;
+pub(super) use runner::TransactionRunner;
 pub(super) use statements::TpccStatement;
 
 /// An order for each district, 0 for none.
@@ -51,7 +51,7 @@ pub(super) struct TerminalPlace {
 
 /// Runs a transaction to its commit or rollback. After an error of the server it is rolled back.
 pub(super) async fn run_transaction(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     sql: SqlVariant,
     place: TerminalPlace,
@@ -76,7 +76,7 @@ pub(super) async fn run_transaction(
 }
 
 async fn run_plain(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     place: TerminalPlace,
     input: &TransactionInput,
@@ -102,7 +102,7 @@ async fn run_plain(
 }
 
 async fn run_batched(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     place: TerminalPlace,
     input: &TransactionInput,
@@ -126,7 +126,7 @@ async fn run_batched(
 }
 
 async fn run_pipelined(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     place: TerminalPlace,
     input: &TransactionInput,

@@ -3,12 +3,12 @@
 
 use super::TransactionEnding;
 use super::batched::by_district;
-use super::common::{
+use super::clauses::{
     DistrictInfo, LastName, LinePlan, WarehouseName, bad_credit_data, order_lines, restock, uint,
 };
 use super::money::AmountText;
 use super::plain::{middle_customer, read_bad_credit, read_stock};
-use super::runner::StatementRunner;
+use super::runner::TransactionRunner;
 use super::statements::TpccStatement as S;
 use crate::client::ParameterValue;
 use crate::recorder::{EventError, Tally};
@@ -27,7 +27,7 @@ struct ReadLine {
 }
 
 pub(super) async fn run_new_order(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     input: &NewOrderInput,
@@ -83,7 +83,7 @@ pub(super) async fn run_new_order(
 }
 
 async fn push_line(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     (warehouse, district, order): (u32, u32, u32),
     read: &ReadLine,
 ) -> Result<(), EventError> {
@@ -113,7 +113,7 @@ async fn push_line(
 }
 
 pub(super) async fn run_payment(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     input: &PaymentInput,
@@ -178,7 +178,7 @@ pub(super) async fn run_payment(
 }
 
 pub(super) async fn run_order_status(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     input: &OrderStatusInput,
@@ -207,7 +207,7 @@ pub(super) async fn run_order_status(
 }
 
 pub(super) async fn run_delivery(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     carrier: u32,

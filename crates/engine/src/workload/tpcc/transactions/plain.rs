@@ -1,12 +1,12 @@
 //! The transactions with one statement for each step of the specification.
 //! Source: TPC-C 5.11, clauses 2.4.2, 2.5.2, 2.6.2, 2.7.4, 2.8.2.
 
-use super::common::{
+use super::clauses::{
     DistrictInfo, HistoryData, LastName, LinePlan, WarehouseName, bad_credit_data, middle_row,
     order_lines, restock, uint,
 };
 use super::money::AmountText;
-use super::runner::StatementRunner;
+use super::runner::TransactionRunner;
 use super::statements::TpccStatement as S;
 use super::{DeliveredOrders, TransactionEnding};
 use crate::client::{ParameterValue, RowReader};
@@ -17,7 +17,7 @@ use crate::workload::tpcc::inputs::{
 use crate::workload::tpcc::schema::DISTRICTS;
 
 pub(super) async fn run_new_order(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     input: &NewOrderInput,
@@ -83,7 +83,7 @@ pub(super) fn read_stock(mut row: RowReader<'_>) -> Option<(i64, DistrictInfo)> 
 }
 
 pub(super) async fn run_payment(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     input: &PaymentInput,
@@ -114,7 +114,7 @@ pub(super) async fn run_payment(
 
 /// The customer's part of a payment, and its end.
 pub(super) async fn pay_customer(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     (warehouse, customer): (u32, u32),
     input: &PaymentInput,
@@ -169,7 +169,7 @@ pub(super) fn read_bad_credit(mut row: RowReader<'_>) -> Option<bool> {
 
 /// The customer's number: as keyed in, or the middle one of those with the name, ordered by first name (clause 2.5.2.2).
 pub(super) async fn find_customer(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     district: u32,
@@ -187,7 +187,7 @@ pub(super) async fn find_customer(
 
 /// The middle one of the customers that the statement at this place has found.
 pub(super) fn middle_customer(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     place: usize,
 ) -> Result<u32, EventError> {
     let found = runner.result(place).and_then(|result| {
@@ -202,7 +202,7 @@ pub(super) fn middle_customer(
 }
 
 pub(super) async fn run_order_status(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     input: &OrderStatusInput,
@@ -220,7 +220,7 @@ pub(super) async fn run_order_status(
 }
 
 pub(super) async fn run_delivery(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     warehouse: u32,
     carrier: u32,
@@ -254,7 +254,7 @@ pub(super) async fn run_delivery(
 }
 
 pub(super) async fn run_stock_level(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     (warehouse, district): (u32, u32),
     threshold: u32,

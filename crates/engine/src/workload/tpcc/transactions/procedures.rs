@@ -1,8 +1,8 @@
 //! The transactions as stored procedures: one call each. The same statements as `plain`, run where the rows are.
 
-use super::common::{LastName, LinePlan, order_lines, uint};
+use super::clauses::{LastName, LinePlan, order_lines, uint};
 use super::money::AmountText;
-use super::runner::StatementRunner;
+use super::runner::TransactionRunner;
 use super::statements::TpccStatement as S;
 use super::{DeliveredOrders, TerminalPlace, TransactionEnding};
 use crate::client::{Error, ParameterValue, Session};
@@ -46,7 +46,8 @@ proc: BEGIN
         s_dist_06, s_dist_07, s_dist_08, s_dist_09, s_dist_10) INTO v_stock, v_sdata, v_info
       FROM stock WHERE s_w_id = v_s AND s_i_id = v_i FOR UPDATE;
     UPDATE stock SET s_quantity = v_stock - v_q + IF(v_stock >= v_q + 10, 0, 91),
-        s_ytd = s_ytd + v_q, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + (v_s <> p_w)
+        s_ytd = s_ytd + v_q, s_order_cnt = s_order_cnt + 1,
+        s_remote_cnt = s_remote_cnt + (v_s <> p_w)
       WHERE s_w_id = v_s AND s_i_id = v_i;
     INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id,
         ol_delivery_d, ol_quantity, ol_amount, ol_dist_info)
@@ -214,7 +215,7 @@ pub(in super::super) fn create_procedures(session: &mut Session) -> Result<(), E
 
 /// Runs a transaction.
 pub(super) async fn run(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     place: TerminalPlace,
     input: &TransactionInput,
@@ -262,7 +263,7 @@ pub(super) async fn run(
 }
 
 async fn call_new_order(
-    runner: &mut StatementRunner,
+    runner: &mut TransactionRunner,
     tally: &mut Tally,
     place: TerminalPlace,
     input: &NewOrderInput,

@@ -17,7 +17,7 @@ const MISSING_ROW: u16 = 1;
 const WRONG_COUNT: u16 = 2;
 
 /// A session and what is prepared on it.
-pub(in super::super) struct StatementRunner {
+pub(in super::super) struct TransactionRunner {
     session: Session,
     fixed: Vec<Option<CapturableStatement>>,
     /// By statement and length of its list; empty where no statement has one.
@@ -31,9 +31,9 @@ pub(in super::super) struct StatementRunner {
     error_text: String,
 }
 
-impl StatementRunner {
-    pub(in super::super) fn new(session: Session) -> StatementRunner {
-        StatementRunner {
+impl TransactionRunner {
+    pub(in super::super) fn new(session: Session) -> TransactionRunner {
+        TransactionRunner {
             session,
             fixed: vec![None; TpccStatement::ALL.len()],
             lists: Vec::new(),
@@ -168,7 +168,7 @@ impl StatementRunner {
     pub(super) async fn run_pipeline(&mut self, tally: &mut Tally) -> Result<(), EventError> {
         let Some(first) = self.piped.first().copied() else { return Ok(()) };
         let began = self.clock.now();
-        let StatementRunner { session, fixed, pipeline, piped, results, .. } = self;
+        let TransactionRunner { session, fixed, pipeline, piped, results, .. } = self;
         let statement_at = |place: usize| {
             let statement: TpccStatement = piped[place];
             fixed[statement as usize].as_ref().expect("it was prepared when it was added")
