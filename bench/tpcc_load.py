@@ -42,7 +42,8 @@ def compare(args, server, files, ours):
         fields = pathlib.Path(f"/proc/{server.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / 100
 
-    def timed(side, load):
+    def timed(side, empty, load):
+        empty()
         before = server_cpu()
         elapsed = load()
         used[side].append(server_cpu() - before)
@@ -51,14 +52,18 @@ def compare(args, server, files, ours):
             s.fail(f"{rows} rows of stock")
         return elapsed
 
-    def load_ours():
+    def drop_all():
         server.sql("drop database sbtest; create database sbtest")
+
+    def load_ours():
         return s.Timed([*ours, *server.sweat_login(False)]).elapsed
 
-    def load_theirs():
+    def empty_tables():
         server.sql("; ".join(f"truncate table sbtest.{table}" for table in ("item", *TABLES)))
         server.sql("; ".join(f"alter table sbtest.{table} drop index {index}" for table, index in
                              (("customer", "customer_name"), ("orders", "orders_customer"))))
+
+    def load_theirs():
         units = [("item", files / "item.tsv")]
         units += [(table, files / f"{table}.{w}.tsv") for w in range(1, args.warehouses + 1) for table in TABLES]
         began = s.time.monotonic()
@@ -69,7 +74,8 @@ def compare(args, server, files, ours):
         return s.time.monotonic() - began
 
     load_ours()
-    runs = s.alternate(args.pairs, lambda: timed("ours", load_ours), lambda: timed("theirs", load_theirs))
+    runs = s.alternate(args.pairs, lambda: timed("ours", drop_all, load_ours),
+                       lambda: timed("theirs", empty_tables, load_theirs))
     s.ratio_line(f"elapsed, {args.warehouses} W, by LOAD DATA of files", *runs, 1.2, at_least=False)
     s.ratio_line("server CPU", used["ours"], used["theirs"], None)
     if args.warehouses == 5:
