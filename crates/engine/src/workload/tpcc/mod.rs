@@ -128,7 +128,7 @@ impl Workload for TpccWorkload {
         names
     }
     fn step_names(&self) -> Vec<String> {
-        TpccStatement::ALL.map(|statement| statement.step_name().to_owned()).into()
+        TpccStatement::all().map(|statement| statement.step_name().to_owned()).collect()
     }
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         Ok(Box::new(worker::TpccWorker::new(self, part)))

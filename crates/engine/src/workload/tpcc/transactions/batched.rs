@@ -42,22 +42,7 @@ pub(super) async fn run_new_order(
     runner.run(tally, S::InsertOrder, &values).await?;
     runner.run(tally, S::InsertNewOrder, &[w, d, uint(order)]).await?;
     let prices = read_prices(runner, tally, input).await?;
-    let mut stock: Vec<StockRow> = Vec::with_capacity(MOST_LINES);
-    for LinePlan { line, .. } in order_lines(lines).filter(|plan| plan.line.item != UNUSED_ITEM) {
-        let same =
-            |row: &&mut StockRow| (row.warehouse, row.item) == (line.supply_warehouse, line.item);
-        match stock.iter_mut().find(same) {
-            Some(row) => row.lines += 1,
-            None => stock.push(StockRow {
-                warehouse: line.supply_warehouse,
-                item: line.item,
-                quantity: 0,
-                taken: 0,
-                lines: 1,
-                info: DistrictInfo::from_bytes(&[]),
-            }),
-        }
-    }
+    let mut stock = stock_rows(input);
     for rows in stock.chunk_by_mut(|a, b| a.warehouse == b.warehouse) {
         lock_stock(runner, tally, d, rows).await?;
     }
@@ -99,6 +84,28 @@ pub(super) async fn run_new_order(
     }
     runner.end_transaction(tally, S::Commit).await?;
     Ok(TransactionEnding::Ordered { district: input.district, order })
+}
+
+/// The rows of stock that an order takes from, by warehouse and item.
+fn stock_rows(input: &NewOrderInput) -> Vec<StockRow> {
+    let mut stock: Vec<StockRow> = Vec::with_capacity(MOST_LINES);
+    let valid = order_lines(input.lines()).filter(|plan| plan.line.item != UNUSED_ITEM);
+    for LinePlan { line, .. } in valid {
+        let same =
+            |row: &&mut StockRow| (row.warehouse, row.item) == (line.supply_warehouse, line.item);
+        match stock.iter_mut().find(same) {
+            Some(row) => row.lines += 1,
+            None => stock.push(StockRow {
+                warehouse: line.supply_warehouse,
+                item: line.item,
+                quantity: 0,
+                taken: 0,
+                lines: 1,
+                info: DistrictInfo::from_bytes(&[]),
+            }),
+        }
+    }
+    stock
 }
 
 /// Prices in cents, by the place of the line; 0 for an item that is not there.

@@ -3,6 +3,7 @@
 
 mod batched;
 mod clauses;
+mod list_texts;
 mod money;
 mod pipelined;
 mod plain;
@@ -206,8 +207,8 @@ pub(super) fn describe_statements(sql: SqlVariant) -> Vec<String> {
     match sql {
         SqlVariant::Plain | SqlVariant::Pipelined => plain.map(text).into(),
         SqlVariant::Batched => plain.iter().filter_map(batched).map(text).collect(),
-        SqlVariant::Procedures => TpccStatement::ALL[S::CallNewOrder as usize..]
-            .iter()
+        SqlVariant::Procedures => TpccStatement::all()
+            .skip(S::CallNewOrder as usize)
             .map(|statement| statement.sql_text(1))
             .collect(),
     }

@@ -35,7 +35,7 @@ impl TransactionRunner {
     pub(in super::super) fn new(session: Session) -> TransactionRunner {
         TransactionRunner {
             session,
-            fixed: vec![None; TpccStatement::ALL.len()],
+            fixed: vec![None; TpccStatement::COUNT],
             lists: Vec::new(),
             results: CapturedResults::default(),
             pipeline: StatementPipeline::default(),
@@ -69,7 +69,7 @@ impl TransactionRunner {
     async fn prepare(&mut self, statement: TpccStatement, count: usize) -> Result<(), EventError> {
         let is_list = statement.has_list();
         if is_list && self.lists.is_empty() {
-            self.lists = vec![None; TpccStatement::ALL.len() * (LONGEST_LIST + 1)];
+            self.lists = vec![None; TpccStatement::COUNT * (LONGEST_LIST + 1)];
         }
         let known = match is_list {
             true => self.lists[list_place(statement, count)].is_some(),
