@@ -138,13 +138,19 @@ fn page_header(findings: &RunFindings) -> String {
     let spans = |facts: &[String]| -> String {
         facts.iter().map(|fact| format!("<span>{}</span> ", escape_html(fact))).collect()
     };
+    let audits = findings.results.trials.iter().filter_map(|trial| trial.audit.as_ref());
+    let said: BTreeSet<&str> = audits.map(|audit| &*audit.header).collect();
+    let said: String = said
+        .iter()
+        .map(|said| format!("<p class=\"facts\"><strong>{}</strong></p>", escape_html(said)))
+        .collect();
     let measured_on = match spans(&record::machine_facts(head, &findings.data)) {
         facts if facts.is_empty() => facts,
         facts => format!("<p class=\"facts\">{facts}</p>"),
     };
     format!(
         "<header><div><p class=\"brand\">sweat <span>{}</span></p><h1>{}</h1><p class=\"facts\">{}\
-         <span class=\"state {state}\">{state}</span></p>{measured_on}{}</div>\
+         <span class=\"state {state}\">{state}</span></p>{said}{measured_on}{}</div>\
          <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
         escape_html(head.command.as_str()),
         escape_html(page_name(head)),

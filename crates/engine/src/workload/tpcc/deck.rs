@@ -4,8 +4,9 @@
 use super::inputs::TransactionKind;
 use crate::base::random::Rng;
 
-/// Cards of each transaction: 45 and 43 of 100, the least shares of clause 5.2.3 with the rest for new orders.
-const CARDS_OF_100: [usize; 5] = [45, 43, 4, 4, 4];
+/// Cards of each transaction: a little more than the least shares of clause 5.2.3 (43, 4, 4 and 4 %), so that a deck that is
+/// not dealt to its end does not take a share below them, and the rest for new orders.
+const CARDS_OF_240: [usize; 5] = [106, 104, 10, 10, 10];
 /// The deck of clause 5.2.4.2.
 const CARDS_OF_23: [usize; 5] = [10, 10, 1, 1, 1];
 
@@ -18,7 +19,7 @@ pub(super) struct CardDeck {
 
 impl CardDeck {
     pub(super) fn new(is_small: bool) -> CardDeck {
-        let counts = if is_small { CARDS_OF_23 } else { CARDS_OF_100 };
+        let counts = if is_small { CARDS_OF_23 } else { CARDS_OF_240 };
         let cards: Vec<TransactionKind> = TransactionKind::ALL
             .into_iter()
             .zip(counts)
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn each_deck_holds_its_shares_exactly() {
-        for (is_small, cards, payments) in [(false, 100, 43), (true, 23, 10)] {
+        for (is_small, cards, payments) in [(false, 240, 104), (true, 23, 10)] {
             let mut deck = CardDeck::new(is_small);
             let mut rng = Rng::new(1, 0, 0);
             let mut orders = Vec::new();
@@ -54,7 +55,7 @@ mod tests {
                 let dealt: Vec<_> = (0..cards).map(|_| deck.deal(&mut rng)).collect();
                 let count = |kind| dealt.iter().filter(|card| **card == kind).count();
                 assert_eq!(count(TransactionKind::Payment), payments);
-                assert_eq!(count(TransactionKind::StockLevel), if is_small { 1 } else { 4 });
+                assert_eq!(count(TransactionKind::StockLevel), if is_small { 1 } else { 10 });
                 orders.push(dealt);
             }
             assert_ne!(orders[0], orders[1], "it is shuffled each time");

@@ -55,7 +55,7 @@ pub(super) struct TpccSettings {
     pub(super) time_scale: f64,
     /// File for the results of deliveries.
     pub(super) delivery_log: Option<PathBuf>,
-    /// Deck of 23 cards instead of 100.
+    /// Deck of 23 cards instead of 240.
     pub(super) small_deck: bool,
     pub(super) dry_run: bool,
     /// Who made the tables that are checked; one of `check::SCHEMAS`.
@@ -91,7 +91,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("paced", Switch, "off", "terminals key and think, ten per warehouse"),
         spec("time-scale", Number, "1", "paced: factor on keying and think times"),
         spec("delivery-log", Text, "", "file for a line about each delivery"),
-        spec("mix", OptionKind::one_of(&["deck100", "deck23"]), "deck100", "deck of cards"),
+        spec("mix", OptionKind::one_of(&["deck240", "deck23"]), "deck240", "deck of cards"),
         spec("isolation", OptionKind::one_of(&levels), "repeatable-read", "isolation level"),
         spec("foreign-keys", Switch, "off", "prepare: declare the foreign keys"),
         spec("history-key", Switch, "off", "prepare: give table history a primary key"),

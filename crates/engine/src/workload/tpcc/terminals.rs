@@ -223,8 +223,8 @@ mod tests {
             queue.put_back(terminal.unwrap(), settings.time_scale, now);
         }
         assert_eq!(places.len(), 200);
-        // 200 terminals, one transaction each in 20.99 s: 0.45 * (18 + 12) + 0.43 * (3 + 12) + 0.04 * (12 + 7 + 7).
-        let per_cycle = f64::from(count) / 200.0 / (7200.0 / 20.99);
+        // One transaction each in (106 * (18 + 12) + 104 * (3 + 12) + 10 * (12 + 7 + 7)) / 240 seconds.
+        let per_cycle = f64::from(count) / 200.0 / (7200.0 / 20.83);
         assert!((0.99..1.01).contains(&per_cycle), "{per_cycle}");
         let mean_s = think_ns as f64 / orders as f64 / 1e9;
         assert!((11.8..12.2).contains(&mean_s), "{mean_s}");
