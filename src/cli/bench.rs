@@ -22,7 +22,7 @@ use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, WorkloadKind};
 use crate::{client, experiment, workload};
 
 pub(super) use args::{move_workload_first, name_bare_word, plan_from_args as plan_of};
-pub(super) use declared::add_declared_options;
+pub(super) use declared::{add_declared_options, name_set_words};
 pub(super) use listener::TerminalListener;
 
 pub(super) fn command() -> Command {
@@ -138,6 +138,7 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
         format!("Examples:\n  sweat bench {name} --threads=2 --time=5")
     };
     let command = add_own_flags(flags::add_workload_flags(command, &kind.option_specs()));
+    let command = command.arg(flags::dry_run_flag());
     add_endpoint_flags(command, kind.endpoint_kind()).after_help(examples)
 }
 
@@ -145,6 +146,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let (kind, args) = split_workload(args);
     let plan = args::plan_from_args(kind, args, context)?;
     let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
+    if kind.is_some() && args.get_flag("dry-run") {
+        return super::run::print_steps(&plan, context);
+    }
     match what {
         "run" => run_load(&plan, args, context)
             .map_err(|error| with_typed_server(error, &connection::typed_flags(args, context))),

@@ -107,6 +107,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut words = argv::parse_command_line(args);
     bench::move_workload_first(&mut words.args, &takes_value);
     bench::name_bare_word(&mut words.args, &takes_value);
+    bench::name_set_words(&mut words.args);
     let (defaults, wrong) = match UserDefaults::read() {
         Ok(defaults) => (defaults, None),
         Err(error) => (UserDefaults::default(), Some(error)),

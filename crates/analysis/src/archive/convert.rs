@@ -59,6 +59,7 @@ impl From<EventErrorKind> for RecordedErrorKind {
             EventErrorKind::Server => RecordedErrorKind::Server,
             EventErrorKind::Lost => RecordedErrorKind::Lost,
             EventErrorKind::Protocol => RecordedErrorKind::Protocol,
+            EventErrorKind::Expectation => RecordedErrorKind::Expectation,
         }
     }
 }

@@ -162,6 +162,8 @@ recorded_names! {
         Lost = "lost",
         /// An answer that can't be understood.
         Protocol = "protocol",
+        /// An answer that is not what the workload expects.
+        Expectation = "expectation",
     }
 }
 

@@ -142,6 +142,7 @@ fn pack_error_key(class: ClassId, error: EventError) -> u64 {
         EventErrorKind::Server => 1,
         EventErrorKind::Lost => 2,
         EventErrorKind::Protocol => 3,
+        EventErrorKind::Expectation => 4,
     };
     u64::from(class.0) << 32 | kind << 16 | u64::from(error.code)
 }
@@ -151,6 +152,7 @@ fn unpack_error_key(key: u64) -> Option<(ClassId, EventError)> {
         1 => EventErrorKind::Server,
         2 => EventErrorKind::Lost,
         3 => EventErrorKind::Protocol,
+        4 => EventErrorKind::Expectation,
         _ => return None,
     };
     Some((ClassId((key >> 32) as u16), EventError { kind, code: key as u16 }))

@@ -30,7 +30,7 @@ pub struct EventError {
     pub code: u16,
 }
 
-/// The three ways to fail, kept apart everywhere.
+/// The ways to fail, kept apart everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventErrorKind {
     /// The server answered with an error; the session lives on.
@@ -39,6 +39,15 @@ pub enum EventErrorKind {
     Lost,
     /// The bytes made no sense; the session is not usable any more.
     Protocol,
+    /// The reply was not what the workload expects; the session lives on. The code is the workload's own.
+    Expectation,
+}
+
+impl EventErrorKind {
+    /// Whether the session is of no use any more.
+    pub fn ends_session(self) -> bool {
+        matches!(self, EventErrorKind::Lost | EventErrorKind::Protocol)
+    }
 }
 
 /// How an event ended.

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use super::{ErrorPolicy, Worker, WorkerPace};
 use crate::base::Nanos;
-use crate::recorder::{EventErrorKind, Tally};
+use crate::recorder::Tally;
 
 /// A worker behind a pointer: one allocation per worker, none per event.
 pub trait BoxedWorker {
@@ -78,7 +78,7 @@ async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
         }
         if let Some(error) = outcome.error {
             pace.error_text(error, worker.error_text());
-            if error.kind != EventErrorKind::Server && !reopen_session(worker, pace).await {
+            if error.kind.ends_session() && !reopen_session(worker, pace).await {
                 return;
             }
         }

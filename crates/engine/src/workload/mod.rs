@@ -12,9 +12,11 @@ pub mod lookup;
 #[cfg(feature = "lua")]
 pub mod lua;
 pub mod memory;
+pub mod mix;
 pub mod mutex;
 pub mod null;
 pub mod oltp;
+mod pause;
 pub mod queries;
 mod recorded;
 pub mod replay;
@@ -50,6 +52,7 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     &oltp::SELECT_RANDOM_RANGES,
     &oltp::BulkInsertKind,
     &queries::QueriesKind,
+    &mix::MixKind,
     #[cfg(feature = "lua")]
     &lua::LuaKind,
     &lookup::LookupKind,

@@ -34,7 +34,7 @@ pub struct Session {
     /// It was told to give up.
     abandoned: bool,
     /// A statement is under way: stays set if its future was dropped.
-    busy: bool,
+    pub(super) busy: bool,
     /// The limit is that of a single statement of a worker.
     limited_once: bool,
     code: u16,
@@ -473,7 +473,9 @@ impl Session {
             },
             EventErrorKind::Lost if self.abandoned => Error::Abandoned,
             EventErrorKind::Lost => Error::Lost { why: self.text.clone(), code: event.code },
-            EventErrorKind::Protocol => Error::Protocol(self.text.clone()),
+            EventErrorKind::Protocol | EventErrorKind::Expectation => {
+                Error::Protocol(self.text.clone())
+            }
         }
     }
 }

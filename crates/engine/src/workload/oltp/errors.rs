@@ -69,6 +69,7 @@ pub(super) fn describe_failure(error: EventError, text: &str, sql: &str) -> Stri
         EventErrorKind::Lost => {
             format!("error 2013 (Lost connection to server during query) for query '{sql}'")
         }
+        EventErrorKind::Expectation => format!("{text} for query '{sql}'"),
         EventErrorKind::Protocol => format!("error 2027 (Malformed packet) for query '{sql}'"),
     }
 }
