@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use super::dictionary::Dictionary;
-use super::draw::{DrawPart, DrawPlan, DrawRule, KeyRange, SlotField, SlotFormula, hash_bytes};
+use super::draw::{DrawPart, DrawPlan, DrawRule, KeySampler, SlotField, SlotFormula, hash_bytes};
 use super::formula::{Formula, FormulaName, OwnedScalar};
 use super::spec::{
     ColumnSpec, DrawMode, LawSpec, MixSpec, NamedFormula, PickOrder, RuleSpec, TemplatePart,
@@ -284,7 +284,7 @@ impl<'s> ValueBinder<'s> {
                     PickOrder::Shared => DrawRule::PickShared { data },
                     PickOrder::Random => {
                         let last = self.dictionaries[data].row_count() as i64 - 1;
-                        let keys = KeyRange::new(0, last, *law, scatter).map_err(plain)?;
+                        let keys = KeySampler::new(0, last, *law, scatter).map_err(plain)?;
                         DrawRule::Pick { data, keys }
                     }
                 }
@@ -367,7 +367,7 @@ fn bind_int(
             let ends = low
                 .zip(high)
                 .ok_or_else(|| ("an end of the range is not a number".to_owned(), None))?;
-            let keys = KeyRange::new(ends.0, ends.1, law, scatter).map_err(|why| (why, None))?;
+            let keys = KeySampler::new(ends.0, ends.1, law, scatter).map_err(|why| (why, None))?;
             Ok(DrawRule::Keys(keys))
         }
         _ if law == LawSpec::Uniform && scatter.is_none() => Ok(DrawRule::Between(low, high)),

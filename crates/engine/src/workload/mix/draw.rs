@@ -19,7 +19,7 @@ pub(super) type SlotFormula = Formula<SlotField>;
 
 /// Whole numbers of a range, by a law.
 #[derive(Clone, Debug)]
-pub(super) struct KeyRange {
+pub(super) struct KeySampler {
     low: i64,
     count: u64,
     law: KeyLaw,
@@ -34,7 +34,7 @@ enum KeyLaw {
     Normal { mean: f64, deviation: f64 },
 }
 
-impl KeyRange {
+impl KeySampler {
     /// The whole numbers from `low` to `high`; `scatter` is the seed of a permutation of them.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl KeyRange {
         high: i64,
         law: LawSpec,
         scatter: Option<u64>,
-    ) -> Result<KeyRange, String> {
+    ) -> Result<KeySampler, String> {
         let count = i128::from(high) - i128::from(low) + 1;
         let count = u64::try_from(count).ok().filter(|count| *count > 0);
         let count = count.ok_or_else(|| format!("the range from {low} to {high} is empty"))?;
@@ -78,7 +78,7 @@ impl KeyRange {
             }
         };
         let scatter = scatter.map(|seed| KeyPermutation::new(seed, count));
-        Ok(KeyRange { low, count, law, scatter })
+        Ok(KeySampler { low, count, law, scatter })
     }
 
     #[inline]
@@ -160,7 +160,7 @@ pub(super) fn hash_bytes(bytes: impl IntoIterator<Item = u8>) -> u64 {
 #[derive(Clone, Debug)]
 pub(super) enum DrawRule {
     Constant,
-    Keys(KeyRange),
+    Keys(KeySampler),
     /// A range whose ends are computed anew each time.
     Between(SlotFormula, SlotFormula),
     Real {
@@ -181,7 +181,7 @@ pub(super) enum DrawRule {
     /// An entry of a dictionary by chance.
     Pick {
         data: usize,
-        keys: KeyRange,
+        keys: KeySampler,
     },
     /// The entries in turn, by each worker.
     PickNext {
@@ -305,7 +305,7 @@ mod tests {
     const DRAWS: usize = 200_000;
 
     fn draw_all(law: LawSpec, low: i64, high: i64, scatter: Option<u64>) -> Vec<i64> {
-        let range = KeyRange::new(low, high, law, scatter).unwrap();
+        let range = KeySampler::new(low, high, law, scatter).unwrap();
         let mut rng = Rng::new(3, 0, 0);
         (0..DRAWS).map(|_| range.draw(&mut rng)).collect()
     }
@@ -330,7 +330,7 @@ mod tests {
         for law in laws {
             for (low, high) in [(1, 1), (-5, 5), (1, 1000), (i64::MAX - 3, i64::MAX)] {
                 for scatter in [None, Some(7)] {
-                    let range = KeyRange::new(low, high, law, scatter).unwrap();
+                    let range = KeySampler::new(low, high, law, scatter).unwrap();
                     let mut rng = Rng::new(1, 0, 0);
                     for _ in 0..500 {
                         let key = range.draw(&mut rng);
@@ -339,8 +339,8 @@ mod tests {
                 }
             }
         }
-        assert!(KeyRange::new(2, 1, LawSpec::Uniform, None).is_err());
-        assert!(KeyRange::new(i64::MIN, i64::MAX, LawSpec::Uniform, None).is_err());
+        assert!(KeySampler::new(2, 1, LawSpec::Uniform, None).is_err());
+        assert!(KeySampler::new(i64::MIN, i64::MAX, LawSpec::Uniform, None).is_err());
     }
 
     #[test]

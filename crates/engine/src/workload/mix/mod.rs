@@ -7,12 +7,14 @@ mod bind;
 mod dictionary;
 mod draw;
 mod formula;
+mod formula_parser;
 mod pieces;
 mod preview;
 mod program;
 mod read;
 mod read_steps;
 mod run;
+mod sessions;
 mod spec;
 mod table;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Texts of a file that have an inner form: SQL with holes, templates, laws, lengths, pauses, counts, times of day.
 
-use super::formula::{is_name_char, is_name_start};
+use super::formula_parser::{is_name_char, is_name_start};
 use super::spec::{CountCheck, LawSpec, LengthSpec, PauseRule, SqlPiece, SqlSpec, TemplatePart};
 use crate::base::Nanos;
 use crate::base::units::parse_time;
@@ -293,7 +293,8 @@ pub(super) fn parse_pause(text: &str) -> Result<PauseRule, String> {
             Ok(PauseRule::Normal { mean: time(first)?, deviation: time(deviation)? })
         }
         _ => Err(format!(
-            "`{text}` is not a time, exp:TIME, uniform:TIME..TIME, lognormal:TIME or normal:TIME:TIME"
+            "`{text}` is not a time, exp:TIME, uniform:TIME..TIME, lognormal:TIME or \
+             normal:TIME:TIME"
         )),
     }
 }

@@ -1,6 +1,7 @@
 //! From the text of a file to its spec: dictionaries, tables and values. All mistakes together, each with its line.
 
-use super::formula::{Formula, OwnedScalar, is_name_char, is_name_start, parse_formula};
+use super::formula::{Formula, OwnedScalar};
+use super::formula_parser::{is_name_char, is_name_start, parse_formula};
 use super::pieces::{LONGEST_TEXT, parse_law, parse_length, parse_moment, parse_template};
 use super::read_steps::{read_sessions, read_transactions};
 use super::spec::{

@@ -1,6 +1,7 @@
 //! From the text of a file to its spec: transactions, their steps, and sessions.
 
-use super::formula::{Formula, FormulaName, OwnedScalar, parse_formula};
+use super::formula::{Formula, FormulaName, OwnedScalar};
+use super::formula_parser::parse_formula;
 use super::pieces::{parse_count_check, parse_pause, parse_sql};
 use super::read::{check_name, parse_formula_of, read_formula};
 use super::spec::{

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::draw::{SlotField, write_scalar};
 use super::formula::{Formula, Scalar};
-use super::program::{FlowPlan, MixProgram, StatementPlan, StepDeed, TextPiece};
+use super::program::{MixProgram, StatementPlan, StepDeed, TextPiece};
+use super::sessions::FlowPlan;
 use super::spec::CountCheck;
 use super::values::ValueState;
 use super::worker::{count_statement, write_literal};

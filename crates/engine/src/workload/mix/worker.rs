@@ -2,8 +2,9 @@
 
 use super::draw::SlotFormula;
 use super::formula::Scalar;
-use super::program::{FlowPlan, MixProgram, StepDeed, StepPlan, TransactionPlan};
+use super::program::{MixProgram, StepDeed, StepPlan, TransactionPlan};
 use super::run::StatementSession;
+use super::sessions::FlowPlan;
 use super::values::ValueState;
 use super::{MixWorkload, RETRIES};
 use crate::base::random::Rng;
