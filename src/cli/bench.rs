@@ -138,7 +138,8 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
         format!("Examples:\n  sweat bench {name} --threads=2 --time=5")
     };
     let command = add_own_flags(flags::add_workload_flags(command, &kind.option_specs()));
-    let command = command.arg(flags::dry_run_flag());
+    // Those who run a file want to see what is in it; the help of the others is long enough.
+    let command = command.arg(flags::dry_run_flag().hide(kind.bare_word_option().is_none()));
     add_endpoint_flags(command, kind.endpoint_kind()).after_help(examples)
 }
 

@@ -41,7 +41,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Measure",
         &[
             "demo", "bench", "run", "sweep", "capacity", "waits", "report", "compare", "runs",
-            "explain", "init",
+            "explain", "init", "mix",
         ],
     ),
     ("Warm", &["warm"]),

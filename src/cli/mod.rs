@@ -30,6 +30,7 @@ mod live;
 mod load_display;
 mod login_path;
 mod man_page;
+mod mix;
 #[cfg(not(feature = "live-view"))]
 mod no_live_view;
 mod option_file;
@@ -75,6 +76,7 @@ const COMMANDS: &[CommandEntry] = &[
     (aa::command, aa::run),
     (doctor::command, doctor::run),
     (sysbench::command, sysbench::run),
+    (mix::command, mix::run),
     (warm::command, warm::run),
     (waits::command, waits::run),
     (replay::command, replay::run),

@@ -291,3 +291,47 @@ fn a_server_that_goes_away_ends_the_load_with_its_errors_counted() {
     assert!((10..40).contains(&lost), "{lost}");
     assert_eq!(record.total.event_count() + record.total.error_count(), 50);
 }
+
+#[test]
+fn ycsb_runs_its_workloads_on_keys_of_either_program() {
+    for (number, server) in servers().into_iter().enumerate() {
+        let keys = if number == 0 { "java" } else { "go" };
+        let target = database(&server, "ycsb");
+        let kind = find_kind("ycsb").expect("the kind is listed");
+        let of = |letter: &str, keys: &str| {
+            let given = [("workload", letter), ("records", "2000"), ("keys", keys)];
+            let given = given.map(|(k, v)| (k.to_owned(), v.to_owned()));
+            let options = check_options(kind, &given).unwrap();
+            kind.build_workload(&options, Endpoint::MySql(&target)).unwrap()
+        };
+        prepare(&*of("a", keys), 2, 7).unwrap();
+        let first = if number == 0 { "8517097267634966620" } else { "6284782960179005422" };
+        let key = format!("SELECT COUNT(*) FROM ycsb.usertable WHERE ycsb_key = 'user{first}'");
+        assert_eq!(server.sql(&key), "1", "the key of the number 1");
+        for letter in ["a", "b", "c", "d", "e", "f"] {
+            let workload = of(letter, keys);
+            let before: u64 = server.sql("SELECT COUNT(*) FROM ycsb.usertable").parse().unwrap();
+            let record = run(&*workload, &events(4, 1000, EnginePlan::Threads));
+            let odd: Vec<_> = record.errors.iter().filter(|e| e.error.code != 1213).collect();
+            assert!(odd.is_empty(), "{letter}: {odd:?}");
+            let classes = workload.class_names();
+            let count = |class: &str| {
+                let at = classes.iter().position(|known| known == class);
+                at.map_or(0, |at| record.total.classes[at].response.len())
+            };
+            let after: u64 = server.sql("SELECT COUNT(*) FROM ycsb.usertable").parse().unwrap();
+            assert_eq!(after - before, count("INSERT"), "{letter}: every key is new");
+            if letter == "e" {
+                let rows = record.total.tally.counts[sql::ROWS] as f64 / count("SCAN") as f64;
+                // Uniform over 1 to 100, within 4 sigma of about 950 scans; the table's end cuts a few short.
+                assert!((rows - 50.5).abs() < 5.0, "{rows}");
+            }
+        }
+        // Rows that are not there are errors.
+        let other = if number == 0 { "go" } else { "java" };
+        let record = run(&*of("c", other), &events(2, 200, EnginePlan::Threads));
+        assert!(record.total.error_count() > 150, "{}", record.total.error_count());
+        assert!(record.errors.iter().all(|e| e.error.kind == EventErrorKind::Expectation));
+        cleanup(&*of("a", keys)).unwrap();
+    }
+}

@@ -53,6 +53,7 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     &oltp::BulkInsertKind,
     &queries::QueriesKind,
     &mix::MixKind,
+    &mix::YcsbKind,
     #[cfg(feature = "lua")]
     &lua::LuaKind,
     &lookup::LookupKind,

@@ -18,6 +18,8 @@ use crate::plan::{Mistake, did_you_mean};
 pub(super) struct ServerFacts {
     /// Rows of tables that the file does not make.
     pub(super) rows: BTreeMap<String, u64>,
+    /// Rows that tables have now.
+    pub(super) stored: BTreeMap<String, u64>,
     /// Highest values of columns.
     pub(super) highest: BTreeMap<(String, String), i64>,
     /// Dictionaries that are asked of it.
@@ -104,6 +106,10 @@ impl<'s> ValueBinder<'s> {
                 let place = self.bind_data(data)?;
                 whole(self.dictionaries[place].row_count() as u64)
             }
+            FormulaName::Stored(table) => match self.facts.stored.get(table) {
+                Some(rows) => whole(*rows),
+                None => whole(self.rows_of(table).unwrap_or(ASSUMED_ROWS)),
+            },
             FormulaName::Highest(table, column) => {
                 let key = (table.clone(), column.clone());
                 match self.facts.highest.get(&key) {
@@ -308,6 +314,9 @@ impl<'s> ValueBinder<'s> {
             }
             RuleSpec::Computed(formula) => DrawRule::Computed(self.bind_formula(formula)?),
             RuleSpec::Hash(formula) => DrawRule::Hash(self.bind_formula(formula)?),
+            RuleSpec::YcsbKey { number, is_go } => {
+                DrawRule::YcsbKey { number: self.bind_formula(number)?, is_go: *is_go }
+            }
         })
     }
 

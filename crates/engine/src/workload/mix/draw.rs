@@ -156,6 +156,13 @@ pub(super) fn hash_bytes(bytes: impl IntoIterator<Item = u8>) -> u64 {
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
+/// The number behind `user` in a key of YCSB: FNV-1a of the number's eight bytes without its sign, the low byte first in the
+/// Java program, the high byte first in the Go program.
+pub(super) fn ycsb_key_number(number: u64, is_go: bool) -> u64 {
+    let bytes = if is_go { number.to_be_bytes() } else { number.to_le_bytes() };
+    (hash_bytes(bytes) as i64).unsigned_abs()
+}
+
 /// A rule, with all names looked up.
 #[derive(Clone, Debug)]
 pub(super) enum DrawRule {
@@ -207,6 +214,10 @@ pub(super) enum DrawRule {
     },
     Computed(SlotFormula),
     Hash(SlotFormula),
+    YcsbKey {
+        number: SlotFormula,
+        is_go: bool,
+    },
 }
 
 /// A piece of a template.
@@ -244,7 +255,9 @@ impl DrawRule {
                 of(low);
                 of(high);
             }
-            DrawRule::Computed(formula) | DrawRule::Hash(formula) => of(formula),
+            DrawRule::Computed(formula)
+            | DrawRule::Hash(formula)
+            | DrawRule::YcsbKey { number: formula, .. } => of(formula),
             DrawRule::Template(parts) => parts.iter().for_each(|part| {
                 if let DrawPart::Value(formula, _) = part {
                     of(formula);
@@ -383,6 +396,19 @@ mod tests {
             (0..count).map(|n| (n as f64 - mean) * (permutation.apply(n) as f64 - mean)).sum();
         let rho = sum * 12.0 / (count as f64 * (count as f64 * count as f64 - 1.0));
         assert!(rho.abs() < 0.02, "{rho}");
+    }
+
+    #[test]
+    fn keys_of_ycsb_are_those_of_both_programs() {
+        for (number, java, go) in [
+            (0, 6_284_781_860_667_377_211, 6_284_781_860_667_377_211),
+            (1, 8_517_097_267_634_966_620, 6_284_782_960_179_005_422),
+            (2, 1_820_151_046_732_198_393, 6_284_784_059_690_633_633),
+            (999, 2_071_219_101_098_386_137, 6_283_716_433_899_829_977),
+        ] {
+            assert_eq!(ycsb_key_number(number, false), java, "{number}");
+            assert_eq!(ycsb_key_number(number, true), go, "{number}");
+        }
     }
 
     #[test]

@@ -146,6 +146,8 @@ pub(super) enum FormulaName {
     Value(String),
     /// `rows(table)`.
     Rows(String),
+    /// `stored(table)`: rows that the server has now.
+    Stored(String),
     /// `count(data)`.
     Count(String),
     /// `max(table.column)`: asked of the server before the load.

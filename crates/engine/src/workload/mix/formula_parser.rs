@@ -165,11 +165,14 @@ impl FormulaParser<'_> {
             false => Err("a `)` is missing".to_owned()),
         };
         match name.as_str() {
-            "rows" | "count" => {
+            "rows" | "count" | "stored" => {
                 let of = self.take_name()?;
                 end_call(self)?;
-                let what =
-                    if name == "rows" { FormulaName::Rows(of) } else { FormulaName::Count(of) };
+                let what = match name.as_str() {
+                    "rows" => FormulaName::Rows(of),
+                    "stored" => FormulaName::Stored(of),
+                    _ => FormulaName::Count(of),
+                };
                 Ok(Formula::Value(what))
             }
             "min" | "max" | "least" | "greatest" => {
@@ -189,7 +192,9 @@ impl FormulaParser<'_> {
                 end_call(self)?;
                 Ok(all)
             }
-            _ => Err(format!("there is no function `{name}`; there are rows, count, min, max")),
+            _ => Err(format!(
+                "there is no function `{name}`; there are rows, stored, count, min, max"
+            )),
         }
     }
 }

@@ -8,6 +8,7 @@ mod dictionary;
 mod draw;
 mod formula;
 mod formula_parser;
+mod import;
 mod pieces;
 mod preview;
 mod program;
@@ -21,6 +22,7 @@ mod table;
 mod tests;
 mod values;
 mod worker;
+mod ycsb;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -37,6 +39,9 @@ use crate::base::reactor::block_on;
 use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 use crate::recorder::{CounterSpec, MOST_COUNTERS};
+
+pub use self::import::{ImportedMix, import_mix};
+pub use self::ycsb::YcsbKind;
 
 use self::bind::ServerFacts;
 use self::dictionary::Dictionary;
@@ -116,8 +121,30 @@ impl WorkloadKind for MixKind {
                 .hint("as in: sweat bench mix docs/mix/shop.toml")
                 .into());
         };
-        Ok(Box::new(MixWorkload::new(Path::new(file), options, target)?))
+        let path = Path::new(file);
+        Ok(Box::new(MixWorkload::new(path, read_file(path)?, options, target)?))
     }
+}
+
+/// The events that a file's text would send, as a dry run shows them; dictionaries that are files are not read.
+///
+/// # Errors
+/// All mistakes of the text together.
+pub fn rehearse_text(text: &str) -> Result<Vec<String>, Mistakes> {
+    let mut spec = read::read_spec(text).map_err(Mistakes)?;
+    for data in &mut spec.data {
+        if matches!(data.source, DataSource::File { .. }) {
+            data.source = DataSource::Query(String::new());
+        }
+    }
+    let files = read_dictionaries(Path::new(""), &spec)?;
+    let facts = ServerFacts { is_assumed: true, ..ServerFacts::default() };
+    let program = compile_program(&spec, &facts, &files)?;
+    let mut lines = Vec::new();
+    for kind in 0..program.sessions.len() {
+        preview::EventSample::new(&program, kind).describe_event(&mut lines);
+    }
+    Ok(lines)
 }
 
 /// Reads a file; its mistakes name it.
@@ -141,6 +168,8 @@ fn with_file(path: &Path, Mistakes(mut list): Mistakes) -> Mistakes {
 /// A file's mix, ready to make workers.
 struct MixWorkload {
     path: PathBuf,
+    /// How its tables are made.
+    prepare_command: String,
     spec: MixSpec,
     /// Dictionaries of files and lists.
     files: BTreeMap<String, Dictionary>,
@@ -153,8 +182,12 @@ struct MixWorkload {
 }
 
 impl MixWorkload {
-    fn new(path: &Path, options: &Options, target: Target) -> anyhow::Result<MixWorkload> {
-        let mut spec = read_file(path)?;
+    fn new(
+        path: &Path,
+        mut spec: MixSpec,
+        options: &Options,
+        target: Target,
+    ) -> anyhow::Result<MixWorkload> {
         for set in &mut spec.sets {
             if let Some(text) = options.text(&set.name) {
                 set.value = match &set.value {
@@ -176,8 +209,18 @@ impl MixWorkload {
         }
         Mistakes::check(mistakes).map_err(|list| with_file(path, list))?;
         let assumed = assumed?;
+        let prepare_command = format!("sweat bench mix {} prepare", path.display());
         let (path, ready) = (path.to_owned(), OnceLock::new());
-        Ok(MixWorkload { path, spec, files, target, assumed_facts, assumed, ready })
+        Ok(MixWorkload {
+            path,
+            prepare_command,
+            spec,
+            files,
+            target,
+            assumed_facts,
+            assumed,
+            ready,
+        })
     }
 
     /// Asks the server for what only it knows.
@@ -195,6 +238,11 @@ impl MixWorkload {
                     let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {table}"));
                     let rows = asked.with_context(|| format!("count the rows of {table}"))?;
                     facts.rows.insert(table, rows.and_then(|r| r.parse().ok()).unwrap_or(0));
+                }
+                FormulaName::Stored(table) => {
+                    let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {table}"));
+                    let rows = asked.with_context(|| format!("count the rows of {table}"))?;
+                    facts.stored.insert(table, rows.and_then(|r| r.parse().ok()).unwrap_or(0));
                 }
                 FormulaName::Highest(table, column) => {
                     let sql = format!("SELECT COALESCE(MAX({column}), 0) FROM {table}");
@@ -230,7 +278,7 @@ impl MixWorkload {
                     return Err(error).with_context(|| format!("look at {}", spec.name));
                 }
             };
-            let hint = format!("sweat bench mix {} prepare", self.path.display());
+            let hint = self.prepare_command.clone();
             mistakes.push(Mistake::new(format!("table {}", spec.name), why).hint(hint));
         }
         Ok(Mistakes::check(mistakes)?)
@@ -321,7 +369,9 @@ fn for_each_rule_formula(rule: &RuleSpec, told: &mut dyn FnMut(&NamedFormula)) {
             told(high);
         }
         RuleSpec::Unique { from } => told(from),
-        RuleSpec::Computed(formula) | RuleSpec::Hash(formula) => told(formula),
+        RuleSpec::Computed(formula)
+        | RuleSpec::Hash(formula)
+        | RuleSpec::YcsbKey { number: formula, .. } => told(formula),
         RuleSpec::Mixture(rules) => {
             rules.iter().for_each(|(_, rule)| for_each_rule_formula(rule, told));
         }

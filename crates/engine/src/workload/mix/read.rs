@@ -196,8 +196,10 @@ fn read_values(section: &PlanSection<'_>) -> Vec<ValueSpec> {
 }
 
 /// Keys that each name a rule.
-const RULE_KEYS: [&str; 11] =
-    ["int", "real", "text", "pattern", "template", "pick", "unique", "uuid", "time", "of", "expr"];
+const RULE_KEYS: [&str; 13] = [
+    "int", "real", "text", "pattern", "template", "pick", "unique", "uuid", "time", "of", "expr",
+    "hash", "ycsb",
+];
 
 fn read_value(name: String, section: &PlanSection<'_>) -> Option<ValueSpec> {
     let null_share = section.read_number("null").unwrap_or(0.0);
@@ -213,14 +215,13 @@ fn read_value(name: String, section: &PlanSection<'_>) -> Option<ValueSpec> {
 }
 
 fn read_rule(section: &PlanSection<'_>, depth: usize) -> Option<RuleSpec> {
-    let given: Vec<&str> =
-        RULE_KEYS.iter().chain(&["hash"]).filter(|key| section.has_key(key)).copied().collect();
+    let given: Vec<&str> = RULE_KEYS.iter().filter(|key| section.has_key(key)).copied().collect();
     let [key] = given[..] else {
         let why = match given.is_empty() {
             true => "it has no rule".to_owned(),
             false => format!("it has several rules: {}", given.join(", ")),
         };
-        let hint = format!("one of {}, hash", RULE_KEYS.join(", "));
+        let hint = format!("one of {}", RULE_KEYS.join(", "));
         section.add_own_mistake(&why, Some(hint));
         return None;
     };
@@ -239,6 +240,12 @@ fn read_rule(section: &PlanSection<'_>, depth: usize) -> Option<RuleSpec> {
         "time" => read_time_range(section),
         "of" => read_mixture(section, depth),
         "expr" => read_formula(section, "expr").map(RuleSpec::Computed),
+        "ycsb" => {
+            let programs = [("java", false), ("go", true)];
+            let is_go = section.read_choice("keys", &programs).unwrap_or(false);
+            let number = read_formula(section, "ycsb")?;
+            Some(RuleSpec::YcsbKey { number, is_go })
+        }
         _ => read_formula(section, "hash").map(RuleSpec::Hash),
     }
 }

@@ -101,19 +101,51 @@ pub(super) struct ValueSpec {
 /// How a value is drawn.
 #[derive(Clone, Debug)]
 pub(super) enum RuleSpec {
-    Int { low: NamedFormula, high: NamedFormula, law: LawSpec, scatter: bool },
-    Real { low: NamedFormula, high: NamedFormula, digits: Option<u8> },
-    Letters { length: LengthSpec, letters: Vec<u8> },
-    Words { length: LengthSpec, data: String },
+    Int {
+        low: NamedFormula,
+        high: NamedFormula,
+        law: LawSpec,
+        scatter: bool,
+    },
+    Real {
+        low: NamedFormula,
+        high: NamedFormula,
+        digits: Option<u8>,
+    },
+    Letters {
+        length: LengthSpec,
+        letters: Vec<u8>,
+    },
+    Words {
+        length: LengthSpec,
+        data: String,
+    },
     Pattern(String),
     Template(Vec<TemplatePart>),
-    Pick { data: String, law: LawSpec, scatter: bool, order: PickOrder },
-    Unique { from: NamedFormula },
-    Uuid { version: u8 },
-    Time { low: i64, high: i64 },
+    Pick {
+        data: String,
+        law: LawSpec,
+        scatter: bool,
+        order: PickOrder,
+    },
+    Unique {
+        from: NamedFormula,
+    },
+    Uuid {
+        version: u8,
+    },
+    Time {
+        low: i64,
+        high: i64,
+    },
     Mixture(Vec<(f64, RuleSpec)>),
     Computed(NamedFormula),
     Hash(NamedFormula),
+    /// A key of YCSB; the two programs hash the same number into different keys.
+    YcsbKey {
+        number: NamedFormula,
+        is_go: bool,
+    },
 }
 
 /// In which order entries of a dictionary are taken.

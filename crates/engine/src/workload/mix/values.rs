@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::dictionary::Dictionary;
 use super::draw::{
     DrawPart, DrawPlan, DrawRule, SlotField, SlotFormula, draw_length, hash_bytes, write_scalar,
+    ycsb_key_number,
 };
 use super::formula::Scalar;
 use super::pieces::date_of_days;
@@ -349,6 +350,13 @@ impl DrawContext<'_, '_> {
                 self.draw(found.map_or(last, |(_, rule)| rule), cell);
             }
             DrawRule::Computed(formula) => cell.set_scalar(self.state.evaluate(formula)),
+            DrawRule::YcsbKey { number, is_go } => {
+                let number = self.state.evaluate(number).to_whole().unwrap_or(0);
+                let key = ycsb_key_number(number as u64, *is_go);
+                cell.kind = CellKind::Text;
+                cell.text.extend_from_slice(b"user");
+                write_scalar(Scalar::Int(key as i64), &mut cell.text);
+            }
             DrawRule::Hash(formula) => {
                 write_scalar(self.state.evaluate(formula), &mut cell.text);
                 let hash = hash_bytes(cell.text.iter().copied());
