@@ -15,7 +15,7 @@ use crate::plan::{Mistake, did_you_mean};
 
 /// What only a server knows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ServerFacts {
+pub(super) struct ServerAnswers {
     /// Rows of tables that the file does not make.
     pub(super) rows: BTreeMap<String, u64>,
     /// Rows that tables have now.
@@ -37,7 +37,7 @@ pub(super) type BindError = (String, Option<String>);
 /// Looks names up and makes slots of them.
 pub(super) struct ValueBinder<'s> {
     spec: &'s MixSpec,
-    facts: &'s ServerFacts,
+    facts: &'s ServerAnswers,
     /// Dictionaries of files and lists.
     files: &'s BTreeMap<String, Dictionary>,
     /// Of a table's rows.
@@ -56,7 +56,7 @@ pub(super) struct ValueBinder<'s> {
 impl<'s> ValueBinder<'s> {
     pub(super) fn new(
         spec: &'s MixSpec,
-        facts: &'s ServerFacts,
+        facts: &'s ServerAnswers,
         files: &'s BTreeMap<String, Dictionary>,
         columns: &'s [ColumnSpec],
     ) -> ValueBinder<'s> {
@@ -83,6 +83,7 @@ impl<'s> ValueBinder<'s> {
             slots: self.slots,
             shared: self.dictionaries.iter().map(|_| AtomicU64::new(0)).collect(),
             dictionaries: self.dictionaries,
+            unique_next: self.unique_starts.iter().map(|start| AtomicI64::new(*start)).collect(),
             unique_highest: self.unique_starts.iter().map(|_| AtomicI64::new(least)).collect(),
             unique_starts: self.unique_starts,
             life: Default::default(),
@@ -295,12 +296,13 @@ impl<'s> ValueBinder<'s> {
                     }
                 }
             }
-            RuleSpec::Unique { from } => {
+            RuleSpec::Unique { from, is_shared } => {
                 let from = self.bind_formula(from)?;
                 let from = from.as_constant().and_then(|from| from.borrow_scalar().to_whole());
                 let from = from.ok_or_else(|| plain("where it begins is not a number".into()))?;
                 self.unique_starts.push(from);
-                DrawRule::Unique { counter: self.unique_starts.len() - 1 }
+                let counter = self.unique_starts.len() - 1;
+                DrawRule::Unique { counter, is_shared: *is_shared }
             }
             RuleSpec::Uuid { version } => DrawRule::Uuid { version: *version },
             RuleSpec::Time { low, high } => DrawRule::Time { low: *low, high: *high },

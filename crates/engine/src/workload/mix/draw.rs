@@ -200,6 +200,7 @@ pub(super) enum DrawRule {
     },
     Unique {
         counter: usize,
+        is_shared: bool,
     },
     Uuid {
         version: u8,

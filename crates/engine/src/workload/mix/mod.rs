@@ -6,6 +6,7 @@
 mod bind;
 mod dictionary;
 mod draw;
+mod draw_value;
 mod formula;
 mod formula_parser;
 mod import;
@@ -43,7 +44,7 @@ use crate::recorder::{CounterSpec, MOST_COUNTERS};
 pub use self::import::{ImportedMix, import_mix};
 pub use self::ycsb::YcsbKind;
 
-use self::bind::ServerFacts;
+use self::bind::ServerAnswers;
 use self::dictionary::Dictionary;
 use self::formula::{FormulaName, OwnedScalar};
 use self::program::{MixProgram, StatementPlan, compile_program};
@@ -138,7 +139,7 @@ pub fn rehearse_text(text: &str) -> Result<Vec<String>, Mistakes> {
         }
     }
     let files = read_dictionaries(Path::new(""), &spec)?;
-    let facts = ServerFacts { is_assumed: true, ..ServerFacts::default() };
+    let facts = ServerAnswers { is_assumed: true, ..ServerAnswers::default() };
     let program = compile_program(&spec, &facts, &files)?;
     let mut lines = Vec::new();
     for kind in 0..program.sessions.len() {
@@ -174,7 +175,7 @@ struct MixWorkload {
     /// Dictionaries of files and lists.
     files: BTreeMap<String, Dictionary>,
     target: Target,
-    assumed_facts: ServerFacts,
+    assumed_facts: ServerAnswers,
     /// As it would be on a server that nobody asked.
     assumed: MixProgram,
     /// As it is on the server; known after the check.
@@ -199,10 +200,10 @@ impl MixWorkload {
             }
         }
         let files = read_dictionaries(path, &spec)?;
-        let assumed_facts = ServerFacts { is_assumed: true, ..ServerFacts::default() };
+        let assumed_facts = ServerAnswers { is_assumed: true, ..ServerAnswers::default() };
         let assumed = compile_program(&spec, &assumed_facts, &files);
         let mut mistakes = assumed.as_ref().err().map(|list| list.0.clone()).unwrap_or_default();
-        let facts = ServerFacts::default();
+        let facts = ServerAnswers::default();
         for table in &spec.tables {
             let made = MixTable::new(table, &spec, &files, &facts);
             mistakes.extend(made.err().into_iter().flat_map(|list| list.0));
@@ -224,8 +225,8 @@ impl MixWorkload {
     }
 
     /// Asks the server for what only it knows.
-    fn ask_facts(&self, session: &mut Session) -> anyhow::Result<ServerFacts> {
-        let mut facts = ServerFacts::default();
+    fn ask_facts(&self, session: &mut Session) -> anyhow::Result<ServerAnswers> {
+        let mut facts = ServerAnswers::default();
         let mut names = BTreeSet::new();
         for_each_formula(&self.spec, &mut |formula| {
             formula.for_each_name(&mut |name| {
@@ -266,7 +267,7 @@ impl MixWorkload {
     /// Whether the tables of the file are there and have rows.
     fn check_tables(&self, session: &mut Session) -> anyhow::Result<()> {
         let mut mistakes = Vec::new();
-        let facts = ServerFacts::default();
+        let facts = ServerAnswers::default();
         for spec in &self.spec.tables {
             let table = MixTable::new(spec, &self.spec, &self.files, &facts)?;
             let sql = format!("SELECT 1 FROM {} LIMIT 1", spec.name);
@@ -368,7 +369,7 @@ fn for_each_rule_formula(rule: &RuleSpec, told: &mut dyn FnMut(&NamedFormula)) {
             told(low);
             told(high);
         }
-        RuleSpec::Unique { from } => told(from),
+        RuleSpec::Unique { from, .. } => told(from),
         RuleSpec::Computed(formula)
         | RuleSpec::Hash(formula)
         | RuleSpec::YcsbKey { number: formula, .. } => told(formula),
@@ -406,7 +407,7 @@ impl Workload for MixWorkload {
         self.check_statements(&mut session, self.program()?)
     }
     fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
-        let facts = ServerFacts::default();
+        let facts = ServerAnswers::default();
         let mut session = self.target.connect(job.stop)?;
         session.allow_long_statements();
         if !self.spec.tables.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::bind::{ServerFacts, ValueBinder};
+use super::bind::{ServerAnswers, ValueBinder};
 use super::dictionary::{Dictionary, is_plain_word};
 use super::draw::{SlotFormula, write_scalar};
 use super::read_steps::expected_value;
@@ -110,7 +110,7 @@ pub(super) enum StepDeed {
 /// All mistakes together.
 pub(super) fn compile_program(
     spec: &MixSpec,
-    facts: &ServerFacts,
+    facts: &ServerAnswers,
     files: &BTreeMap<String, Dictionary>,
 ) -> Result<MixProgram, Mistakes> {
     let mut compiler = ProgramCompiler {

@@ -372,13 +372,14 @@ fn read_pick(section: &PlanSection<'_>) -> Option<RuleSpec> {
 
 fn read_unique(section: &PlanSection<'_>) -> Option<RuleSpec> {
     let unique = section.read_section("unique");
-    unique.read_choice("step", &[("workers", ())]);
+    let steps = [("workers", false), ("shared", true)];
+    let is_shared = unique.read_choice("step", &steps).unwrap_or(false);
     let from = match unique.has_key("from") {
         true => read_formula(&unique, "from")?,
         false => Formula::Constant(OwnedScalar::Int(1)),
     };
     unique.check_unknown_keys();
-    Some(RuleSpec::Unique { from })
+    Some(RuleSpec::Unique { from, is_shared })
 }
 
 fn read_time_range(section: &PlanSection<'_>) -> Option<RuleSpec> {

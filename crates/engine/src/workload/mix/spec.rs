@@ -128,8 +128,10 @@ pub(super) enum RuleSpec {
         scatter: bool,
         order: PickOrder,
     },
+    /// Shared: one count of all workers, without gaps; else each worker has numbers of its own.
     Unique {
         from: NamedFormula,
+        is_shared: bool,
     },
     Uuid {
         version: u8,

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context as _;
 
-use super::bind::{ServerFacts, ValueBinder};
+use super::bind::{ServerAnswers, ValueBinder};
 use super::dictionary::Dictionary;
 use super::draw::SlotFormula;
 use super::formula::Scalar;
@@ -60,7 +60,7 @@ impl<'s> MixTable<'s> {
         spec: &'s TableSpec,
         mix: &'s MixSpec,
         files: &'s BTreeMap<String, Dictionary>,
-        facts: &'s ServerFacts,
+        facts: &'s ServerAnswers,
     ) -> Result<MixTable<'s>, Mistakes> {
         let mut binder = ValueBinder::new(mix, facts, files, &spec.columns);
         let mut mistakes = Vec::new();

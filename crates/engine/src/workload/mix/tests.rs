@@ -16,7 +16,7 @@ fn program(text: &str) -> MixProgram {
 }
 
 fn compile(spec: &MixSpec) -> Result<MixProgram, Mistakes> {
-    let facts = ServerFacts { is_assumed: true, ..ServerFacts::default() };
+    let facts = ServerAnswers { is_assumed: true, ..ServerAnswers::default() };
     let files = read_dictionaries(Path::new("x.toml"), spec)?;
     compile_program(spec, &facts, &files)
 }
@@ -252,7 +252,7 @@ fn rows_of_a_table_follow_from_the_seed_and_their_number() {
                 c = {type = \"char(9)\", text = {length = [1, 9]}}\nd = {type = \"int\"}\n\
                 [transaction.t]\nsteps = [ {sql = \"select 1\"} ]\n";
     let spec = read::read_spec(text).unwrap();
-    let (files, facts) = (BTreeMap::new(), ServerFacts::default());
+    let (files, facts) = (BTreeMap::new(), ServerAnswers::default());
     let table = MixTable::new(&spec.tables[0], &spec, &files, &facts).unwrap();
     let filler = table.filler(7);
     use crate::workload::fill::FillSource;

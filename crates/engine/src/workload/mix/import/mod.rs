@@ -164,7 +164,10 @@ table "people" {
 }
 dictionary "word" { type "rand"; source_type "file"; source "words.dat"; delim ","; }
 dictionary "fresh" { type "unique"; source_type "template"; source "u%08d"; }
-query "look" { query "select * from people where name = '$word'"; type "select_index"; has_result_set "y"; parsed "y"; }
+query "look" {
+  query "select * from people where name = '$word'";
+  type "select_index"; has_result_set "y"; parsed "y";
+}
 query "add" { query "insert into people values ('$fresh', 1)"; type "add"; parsed "y"; }
 client "smacker" { user "test"; query_barrel "2 look 1 add"; }
 main { smacker.init(); smacker.set_num_rounds($2); }

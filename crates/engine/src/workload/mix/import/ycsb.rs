@@ -135,7 +135,7 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     mix.values = vec![
         format!("number = {{int = [0, \":records - 1\"]{by}}}"),
         format!("key = {{{row_key}}}"),
-        format!("fresh_number = {{unique = {{from = \"stored({table})\"}}}}"),
+        format!("fresh_number = {{unique = {{from = \"stored({table})\", step = \"shared\"}}}}"),
         format!("fresh = {{{}}}", key("fresh_number")),
         format!("field = {{int = [0, {}]}}", fields - 1),
         format!("words = {{text = {{length = {length}}}, draw = \"use\"}}"),
