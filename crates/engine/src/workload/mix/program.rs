@@ -243,6 +243,25 @@ impl ProgramCompiler<'_> {
         })
     }
 
+    /// Slots that get columns of a step's result.
+    fn compile_keeps(&mut self, spec: &StepSpec) -> Vec<(usize, String)> {
+        let mut kept = Vec::new();
+        for (name, column) in &spec.keeps {
+            let bound = self.binder.bind_value(name);
+            match self.take(&spec.place, bound) {
+                Some(SlotFormula::Value(place)) if self.binder.is_kept(place) => {
+                    kept.push((place.slot, column.clone()));
+                }
+                Some(_) => {
+                    let why = format!("`{name}` has a value already, from [value] or [set]");
+                    self.take::<()>(&spec.place, Err((why, None)));
+                }
+                None => {}
+            }
+        }
+        kept
+    }
+
     fn compile_statement(&mut self, spec: &StepSpec, sql: &SqlSpec) -> Option<StatementPlan> {
         let mut pieces = Vec::new();
         let mut holes = Vec::new();
@@ -288,22 +307,7 @@ impl ProgramCompiler<'_> {
                 }
             }
         }
-        let keeps = spec.keeps.iter().map(|(name, column)| (name.clone(), column.clone()));
-        let keeps: Vec<(String, String)> = keeps.collect();
-        let mut kept = Vec::new();
-        for (name, column) in keeps {
-            let bound = self.binder.bind_value(&name);
-            match self.take(&spec.place, bound) {
-                Some(SlotFormula::Value(place)) if self.binder.is_kept(place) => {
-                    kept.push((place.slot, column));
-                }
-                Some(_) => {
-                    let why = format!("`{name}` has a value already, from [value] or [set]");
-                    self.take::<()>(&spec.place, Err((why, None)));
-                }
-                None => {}
-            }
-        }
+        let kept = self.compile_keeps(spec);
         let value = spec.expect.value.as_deref().and_then(|text| {
             let bound = self.binder.bind_formula(&expected_value(text));
             self.take(&spec.place, bound)

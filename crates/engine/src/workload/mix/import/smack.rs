@@ -152,7 +152,7 @@ fn add_dictionary(dictionary: &SmackSection, mix: &mut MixText) {
     };
     match (dictionary.member("type"), dictionary.member("source_type")) {
         (Some("unique"), _) | (_, Some("template")) => {
-            let template = source.replace('{', "").replace('}', "");
+            let template = source.replace(['{', '}'], "");
             let template = match template.find('%') {
                 Some(at) => {
                     let rest = &template[at + 1..];

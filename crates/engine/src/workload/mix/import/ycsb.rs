@@ -110,7 +110,28 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     if text("insertorder") == "ordered" {
         mix.add_note("insertorder=ordered: keys of rows begin at 1, not at 0");
     }
-    let by = match text("requestdistribution").as_str() {
+    let by = request_law(&text, &mut mix);
+    let scan_by = match text("scanlengthdistribution").as_str() {
+        "zipfian" => ", by = \"zipfian:0.99\"",
+        _ => "",
+    };
+    let (least, most) = (text("minscanlength"), text("maxscanlength"));
+    mix.values = vec![
+        format!("number = {{int = [0, \":records - 1\"]{by}}}"),
+        format!("key = {{{row_key}}}"),
+        format!("fresh_number = {{unique = {{from = \"stored({table})\", step = \"shared\"}}}}"),
+        format!("fresh = {{{}}}", key("fresh_number")),
+        format!("field = {{int = [0, {}]}}", fields - 1),
+        format!("words = {{text = {{length = {length}}}, draw = \"use\"}}"),
+        format!("scan_length = {{int = [{least}, {most}]{scan_by}}}"),
+    ];
+    add_operations(&mut mix, (&table, &prefix), fields, &number);
+    mix
+}
+
+/// How keys of requests are drawn.
+fn request_law(text: &dyn Fn(&str) -> String, mix: &mut MixText) -> String {
+    match text("requestdistribution").as_str() {
         "zipfian" => ", by = \"zipfian:0.99\", scatter = true".to_owned(),
         "latest" => ", by = \"latest:0.99\"".to_owned(),
         "uniform" => String::new(),
@@ -126,21 +147,16 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
             mix.add_note(format!("requestdistribution={other}: keys are drawn evenly"));
             String::new()
         }
-    };
-    let scan_by = match text("scanlengthdistribution").as_str() {
-        "zipfian" => ", by = \"zipfian:0.99\"",
-        _ => "",
-    };
-    let (least, most) = (text("minscanlength"), text("maxscanlength"));
-    mix.values = vec![
-        format!("number = {{int = [0, \":records - 1\"]{by}}}"),
-        format!("key = {{{row_key}}}"),
-        format!("fresh_number = {{unique = {{from = \"stored({table})\", step = \"shared\"}}}}"),
-        format!("fresh = {{{}}}", key("fresh_number")),
-        format!("field = {{int = [0, {}]}}", fields - 1),
-        format!("words = {{text = {{length = {length}}}, draw = \"use\"}}"),
-        format!("scan_length = {{int = [{least}, {most}]{scan_by}}}"),
-    ];
+    }
+}
+
+/// A transaction for each operation that has a share.
+fn add_operations(
+    mix: &mut MixText,
+    (table, prefix): (&str, &str),
+    fields: u64,
+    number: &dyn Fn(&str) -> f64,
+) {
     let read = format!("select * from {table} where ycsb_key = :key");
     let read = format!("{{sql = {}, class = \"read\", expect = {{rows = \"1\"}}}}", quote(&read));
     let update = format!("update {table} set {prefix}{{{{field}}}} = :words where ycsb_key = :key");
@@ -166,5 +182,4 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
             ));
         }
     }
-    mix
 }
