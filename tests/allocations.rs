@@ -231,6 +231,29 @@ fn an_event_allocates_nothing() {
     }
 }
 
+/// A mix with most of what an event can do.
+const MIX: &str = r#"
+format = 1
+[data.word]
+list = ["a", "bb", "ccc"]
+[value]
+id = {int = [1, 1000], by = "zipfian:1.1", scatter = true}
+any = {int = [1, 1000], draw = "use"}
+word = {pick = "word"}
+text = {text = {length = [1, 60]}}
+name = {template = "{word}{id:06}{text:4}"}
+many = {of = [[1, {real = [0, 1]}], [1, {time = ["2020-01-01", "2024-01-01"]}]], null = 0.1}
+[transaction.change]
+begin = true
+steps = [
+  {sql = "select k as found from sbtest1 where id = :id", keep = {n = "found"}},
+  {sql = "select :n + :any + :any", when = ":n > 0", expect = {rows = "1"}},
+  {sql = "update sbtest1 set pad = :text where id = :id", text = true},
+  {sql = "select :name, :word, :many", repeat = "1..3", class = "several"} ]
+[transaction.read]
+steps = [ {sql = "select c from sbtest1 where id = :id"} ]
+"#;
+
 /// The budget of a workload that talks to a server: nothing per event, whatever it sends, on both engines.
 #[test]
 fn an_event_on_a_server_allocates_nothing() {
@@ -241,10 +264,17 @@ fn an_event_on_a_server_allocates_nothing() {
     let mut plan = server.target().plan().clone();
     plan.database = Some("sbtest".to_owned());
     let target = Target::new(&plan).expect("a socket needs no name resolved");
-    for name in ["oltp_point_select", "oltp_read_only", "oltp_read_write", "lookup"] {
+    let file = server.dir.path().join("mix.toml");
+    std::fs::write(&file, MIX).expect("the test's folder takes files");
+    let file = file.to_string_lossy().into_owned();
+    for name in ["oltp_point_select", "oltp_read_only", "oltp_read_write", "mix", "lookup"] {
         let kind = KINDS.iter().find(|kind| kind.name() == name).expect("the kind is listed");
-        let rows = if name == "lookup" { "rows" } else { "table-size" };
-        let given = [(rows.to_owned(), "1000".to_owned())];
+        let given = match name {
+            "lookup" => ("rows", "1000"),
+            "mix" => ("file", &*file),
+            _ => ("table-size", "1000"),
+        };
+        let given = [(given.0.to_owned(), given.1.to_owned())];
         let options = Options::from_given(&kind.option_specs(), &given).expect("they exist");
         let workload = kind.build_workload(&options, Endpoint::MySql(&target)).expect("it fits");
         if matches!(name, "oltp_point_select" | "lookup") {

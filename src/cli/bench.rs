@@ -23,7 +23,7 @@ use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, Workload, Workl
 use crate::{client, experiment, workload};
 
 pub(super) use args::{move_workload_first, name_bare_word, plan_from_args as plan_of};
-pub(super) use declared::add_declared_options;
+pub(super) use declared::{add_declared_options, name_set_words};
 pub(super) use listener::TerminalListener;
 
 pub(super) fn command() -> Command {
@@ -141,6 +141,8 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
         format!("Examples:\n  sweat bench {name} --threads=2 --time=5")
     };
     let command = add_own_flags(flags::add_workload_flags(command, &kind.option_specs()));
+    // Those who run a file want to see what is in it; the help of the others is long enough.
+    let command = command.arg(flags::dry_run_flag().hide(kind.bare_word_option().is_none()));
     add_endpoint_flags(command, kind.endpoint_kind()).after_help(examples)
 }
 
@@ -150,6 +152,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
     if let Some(action) = data_action::find_action(kind, what) {
         return data_action::run_action(action, &plan, args, context);
+    }
+    if kind.is_some() && args.get_flag("dry-run") {
+        return super::run::print_steps(&plan, context);
     }
     match what {
         "run" => run_load(&plan, args, context)

@@ -30,6 +30,7 @@ mod live;
 mod load_display;
 mod login_path;
 mod man_page;
+mod mix;
 #[cfg(not(feature = "live-view"))]
 mod no_live_view;
 mod option_file;
@@ -75,6 +76,7 @@ const COMMANDS: &[CommandEntry] = &[
     (aa::command, aa::run),
     (doctor::command, doctor::run),
     (sysbench::command, sysbench::run),
+    (mix::command, mix::run),
     (warm::command, warm::run),
     (waits::command, waits::run),
     (replay::command, replay::run),
@@ -107,6 +109,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut words = argv::parse_command_line(args);
     bench::move_workload_first(&mut words.args, &takes_value);
     bench::name_bare_word(&mut words.args, &takes_value);
+    bench::name_set_words(&mut words.args);
     let (defaults, wrong) = match UserDefaults::read() {
         Ok(defaults) => (defaults, None),
         Err(error) => (UserDefaults::default(), Some(error)),

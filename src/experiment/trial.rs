@@ -253,7 +253,7 @@ pub(super) fn confirm_run_end(
 /// How far a run came whose load ended like this.
 pub(super) fn run_end(recording: &Recording) -> RunEnd {
     let lost = || {
-        let error = recording.errors.iter().find(|e| !e.error.kind.keeps_session());
+        let error = recording.errors.iter().find(|e| e.error.kind.ends_session());
         let text = error.map_or("the connection is gone", |e| e.first_text.as_str());
         anyhow::anyhow!("the server went away during the load: {text}")
     };

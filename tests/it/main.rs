@@ -17,6 +17,7 @@ mod hotset_load;
 mod hotset_save;
 mod journal;
 mod live_view;
+mod mix;
 mod probe;
 mod replay;
 mod replay_report;

@@ -34,6 +34,38 @@ pub(in super::super) fn add_declared_options(program: Command, args: &[OsString]
     })
 }
 
+/// Gives a value that is set by `--set NAME=VALUE` its own flag, where NAME is an option that a file declares. Others are
+/// settings of a throw-away server.
+pub(in super::super) fn name_set_words(args: &mut Vec<OsString>) {
+    let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let [_, command, workload, rest @ ..] = &words[..] else { return };
+    let Some(kind) = KINDS.iter().find(|kind| kind.name() == workload) else { return };
+    if !COMMANDS.contains(&command.as_str()) {
+        return;
+    }
+    let declared = declared_options(*kind, rest);
+    let is_declared = |pair: &str| {
+        let name = pair.split_once('=').map(|(name, _)| name);
+        name.is_some_and(|name| declared.iter().any(|spec| spec.name == name))
+    };
+    let flag_of = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        OsString::from(format!("--{}={value}", name.replace('_', "-")))
+    };
+    let mut at = 0;
+    while at < args.len() {
+        let word = args[at].to_string_lossy().into_owned();
+        let next = args.get(at + 1).map(|next| next.to_string_lossy().into_owned());
+        if let Some(pair) = word.strip_prefix("--set=").filter(|pair| is_declared(pair)) {
+            args[at] = flag_of(pair);
+        } else if let Some(pair) = next.filter(|next| word == "--set" && is_declared(next)) {
+            args[at] = flag_of(&pair);
+            args.remove(at + 1);
+        }
+        at += 1;
+    }
+}
+
 /// The options of a kind that it has only because of these words.
 fn declared_options(kind: &dyn WorkloadKind, words: &[impl AsRef<str>]) -> Vec<OptionSpec> {
     let own = kind.option_specs();
@@ -88,6 +120,20 @@ mod tests {
         ) -> anyhow::Result<Box<dyn Workload>> {
             anyhow::bail!("it is only asked for options")
         }
+    }
+
+    #[test]
+    fn a_value_of_a_file_is_set_by_its_name() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let auth = concat!("--file=", env!("CARGO_MANIFEST_DIR"), "/docs/mix/auth.toml");
+        let mut args =
+            words(&format!("sweat bench mix {auth} --set rows=9 --set=rows=8 --set a=1"));
+        name_set_words(&mut args);
+        let expected = words(&format!("sweat bench mix {auth} --rows=9 --rows=8 --set a=1"));
+        assert_eq!(args, expected);
+        let mut other = words("sweat bench null --set rows=9");
+        name_set_words(&mut other);
+        assert_eq!(other, words("sweat bench null --set rows=9"));
     }
 
     #[test]

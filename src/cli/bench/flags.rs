@@ -55,6 +55,13 @@ pub(super) fn add_load_flags(command: Command) -> Command {
     command.args(daily.into_iter().chain(rare).map(|arg| arg.help_heading(HEADING)))
 }
 
+/// The flag that shows what would be done.
+pub(super) fn dry_run_flag() -> Arg {
+    switch_flag("dry-run")
+        .help("Print the steps and their statements, and do nothing")
+        .help_heading(HEADING)
+}
+
 /// Adds the flags of the output.
 pub(super) fn add_output_flags(command: Command) -> Command {
     let command = command.args(

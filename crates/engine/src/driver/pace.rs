@@ -252,7 +252,7 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         let (intended, started, ended) = (self.intended, self.started, self.now);
         let record = EventRecord { outcome, intended, started, ended };
         self.given_up = false;
-        if outcome.error.is_some_and(|e| !e.kind.keeps_session()) {
+        if outcome.error.is_some_and(|e| e.kind.ends_session()) {
             if self.load.abandon.is_set() {
                 self.writer.note_abandoned();
                 self.given_up = true;

@@ -7,6 +7,8 @@ mod read;
 mod variants;
 mod write;
 
+pub(crate) use document::{PlanSection, read_document};
+
 pub use defaults::{DefaultSettings, KnownNames, defaults_from_toml, known_format, known_id};
 pub use read::{DeclareOptions, KnownPlugins, from_toml};
 pub use write::to_toml;

@@ -18,6 +18,7 @@ pub use file::{
     CONSENT, DeclareOptions, DefaultSettings, KnownNames, KnownPlugins, defaults_from_toml,
     from_toml, known_format, known_id, to_toml,
 };
+pub(crate) use file::{PlanSection, read_document};
 pub use nearest::{did_you_mean, nearest_name, nearest_or_all, unknown_name};
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};

@@ -46,9 +46,9 @@ pub enum EventErrorKind {
 }
 
 impl EventErrorKind {
-    /// Whether the session can run further events.
-    pub fn keeps_session(self) -> bool {
-        matches!(self, EventErrorKind::Server | EventErrorKind::Check)
+    /// Whether the session is of no use any more.
+    pub fn ends_session(self) -> bool {
+        matches!(self, EventErrorKind::Lost | EventErrorKind::Protocol)
     }
 }
 

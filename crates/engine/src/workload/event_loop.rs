@@ -78,7 +78,7 @@ async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
         }
         if let Some(error) = outcome.error {
             pace.error_text(error, worker.error_text());
-            if !error.kind.keeps_session() && !reopen_session(worker, pace).await {
+            if error.kind.ends_session() && !reopen_session(worker, pace).await {
                 return;
             }
         }

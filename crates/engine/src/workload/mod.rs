@@ -13,9 +13,11 @@ pub mod lookup;
 #[cfg(feature = "lua")]
 pub mod lua;
 pub mod memory;
+pub mod mix;
 pub mod mutex;
 pub mod null;
 pub mod oltp;
+mod pause;
 pub mod queries;
 mod recorded;
 pub mod replay;
@@ -54,6 +56,8 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     &oltp::BulkInsertKind,
     &queries::QueriesKind,
     &tpcc::TpccKind,
+    &mix::MixKind,
+    &mix::YcsbKind,
     #[cfg(feature = "lua")]
     &lua::LuaKind,
     &lookup::LookupKind,

@@ -16,6 +16,8 @@ use crate::recorder::{EventError, Tally};
 const COLUMNS_MOST: u64 = 4096;
 /// Memory that is kept for the next result, bytes.
 const KEEP: usize = 64 * 1024;
+/// The same for bytes received, of which each session has its own.
+const KEPT_INBOX: usize = 4096;
 
 /// How to read the values of one column of a binary row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +34,23 @@ pub struct CapturableStatement {
     /// The statement.
     pub prepared: PreparedStatement,
     pub(super) columns: Vec<ColumnFormat>,
+    names: Vec<String>,
+}
+
+impl CapturableStatement {
+    /// Where a column of its result stands, by its name, whatever its case.
+    pub fn column_index(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|column| column.eq_ignore_ascii_case(name))
+    }
 }
 
 /// One result of a statement.
 #[derive(Clone, Debug, Default)]
 pub struct CapturedResult {
     columns: Vec<ColumnFormat>,
+    /// Definitions of the columns one behind the other, where they were sent, and where each ends.
+    definitions: Vec<u8>,
+    definition_ends: Vec<usize>,
     binary: bool,
     bytes: Vec<u8>,
     /// Where each row ends in `bytes`.
@@ -87,7 +100,19 @@ impl CapturedResult {
         self.bytes.clear();
         self.row_ends.clear();
         self.columns.clear();
+        self.definitions.clear();
+        self.definition_ends.clear();
         self.affected = 0;
+    }
+
+    /// Where a column stands, by its name, whatever its case; known where the server described the columns.
+    pub fn column_index(&self, name: &str) -> Option<usize> {
+        let mut begin = 0;
+        self.definition_ends.iter().position(|end| {
+            let definition = &self.definitions[begin..*end];
+            begin = *end;
+            parse_column_name(definition).is_ok_and(|n| n.eq_ignore_ascii_case(name.as_bytes()))
+        })
     }
 
     /// Columns; 0 for a statement that gives no rows.
@@ -109,12 +134,22 @@ impl CapturedResult {
 
     /// Tells each value of a row as text, `None` for NULL; nothing for a row that is not there or that makes no sense.
     pub fn for_each_value(&self, row: usize, told: &mut dyn FnMut(Option<&[u8]>)) {
+        self.for_each_value_with(row, &mut String::new(), told);
+    }
+
+    /// The same with memory that is used again.
+    pub fn for_each_value_with(
+        &self,
+        row: usize,
+        scratch: &mut String,
+        told: &mut dyn FnMut(Option<&[u8]>),
+    ) {
         let Some(end) = self.row_ends.get(row) else { return };
         let begin = row.checked_sub(1).map_or(0, |before| self.row_ends[before]);
         let bytes = &self.bytes[begin..*end];
         // What a server sends against its own description is not shown.
         let _ = match self.binary {
-            true => tell_binary_row(bytes, &self.columns, told),
+            true => tell_binary_row(bytes, &self.columns, scratch, told),
             false => tell_text_row(bytes, self.columns.len(), told),
         };
     }
@@ -135,13 +170,13 @@ fn tell_text_row(
 fn tell_binary_row(
     bytes: &[u8],
     columns: &[ColumnFormat],
+    text: &mut String,
     told: &mut dyn FnMut(Option<&[u8]>),
 ) -> Result<(), ProtocolError> {
     let mut fields = FieldReader(bytes);
     fields.read_u8()?;
     // The first two bits belong to nobody.
     let nulls = fields.read_bytes((columns.len() + 2).div_ceil(8))?;
-    let mut text = String::new();
     for (index, column) in columns.iter().enumerate() {
         let bit = index + 2;
         if nulls[bit / 8] & 1 << (bit % 8) != 0 {
@@ -149,7 +184,7 @@ fn tell_binary_row(
             continue;
         }
         text.clear();
-        match write_binary_value(&mut fields, *column, &mut text)? {
+        match write_binary_value(&mut fields, *column, text)? {
             Some(bytes) => told(Some(bytes)),
             None => told(Some(text.as_bytes())),
         }
@@ -170,12 +205,12 @@ fn write_binary_value<'a>(
         0x08 => 8,
         0x04 => {
             let number = f32::from_bits(fields.read_u32()?);
-            write_real(text, f64::from(number), format!("{number}"), column.decimals);
+            write_real(text, f64::from(number), &number, column.decimals);
             return Ok(None);
         }
         0x05 => {
             let number = f64::from_bits(fields.read_uint(8)?);
-            write_real(text, number, format!("{number}"), column.decimals);
+            write_real(text, number, &number, column.decimals);
             return Ok(None);
         }
         0x07 | 0x0a | 0x0c => {
@@ -199,13 +234,11 @@ fn write_binary_value<'a>(
     Ok(None)
 }
 
-fn write_real(text: &mut String, number: f64, shortest: String, decimals: u8) {
-    match decimals < 31 {
-        true => {
-            let _ = write!(text, "{number:.*}", usize::from(decimals));
-        }
-        false => text.push_str(&shortest),
-    }
+fn write_real(text: &mut String, number: f64, shortest: &dyn std::fmt::Display, decimals: u8) {
+    let _ = match decimals < 31 {
+        true => write!(text, "{number:.*}", usize::from(decimals)),
+        false => write!(text, "{shortest}"),
+    };
 }
 
 fn write_date(
@@ -249,6 +282,15 @@ fn write_fraction(text: &mut String, micro: u64, decimals: u8) {
         text.push('.');
         text.push_str(&all[..usize::from(digits)]);
     }
+}
+
+/// The name of a column: the fifth of six texts.
+fn parse_column_name(payload: &[u8]) -> Result<&[u8], ProtocolError> {
+    let mut fields = FieldReader(payload);
+    for _catalog_schema_tables in 0..4 {
+        fields.read_lenenc_bytes()?;
+    }
+    Ok(fields.read_lenenc_bytes()?.unwrap_or_default())
 }
 
 /// Type, sign and decimals of a column: the fixed part behind six texts.
@@ -308,14 +350,15 @@ impl Session {
     /// # Errors
     /// As [`Error`] tells apart.
     pub async fn prepare_captured(&mut self, sql: &str) -> Result<CapturableStatement, Error> {
-        let mut columns = Vec::new();
+        let (mut columns, mut names) = (Vec::new(), Vec::new());
         let prepared = self
             .prepare_noting(sql, &mut |packet| {
                 columns.push(parse_column_format(packet)?);
+                names.push(String::from_utf8_lossy(parse_column_name(packet)?).into_owned());
                 Ok(())
             })
             .await?;
-        Ok(CapturableStatement { prepared, columns })
+        Ok(CapturableStatement { prepared, columns, names })
     }
 
     async fn capture_reply(
@@ -335,7 +378,9 @@ impl Session {
         };
         match read {
             Ok(Ok(reply)) => {
-                self.end_statement();
+                self.busy = false;
+                // The next reply of a worker is about as long.
+                self.channel.shrink_buffers_above(KEPT_INBOX);
                 Ok(reply)
             }
             Ok(Err(event)) => Err(event),
@@ -421,6 +466,8 @@ impl Session {
         for _ in 0..if is_described { count } else { 0 } {
             self.read_counted(tally, packet).await?;
             result.columns.push(parse_column_format(packet)?);
+            result.definitions.extend_from_slice(packet);
+            result.definition_ends.push(result.definitions.len());
         }
         if is_described && !self.no_eof {
             self.read_counted(tally, packet).await?;
@@ -459,7 +506,7 @@ mod tests {
             binary: true,
             bytes: row.to_vec(),
             row_ends: vec![row.len()],
-            affected: 0,
+            ..CapturedResult::default()
         };
         let mut all = Vec::new();
         result.for_each_value(0, &mut |value| {

@@ -89,7 +89,12 @@ impl PacketChannel {
 
     /// Gives back memory that only whole packets needed.
     pub(super) fn shrink_buffers(&mut self) {
-        if self.start == self.inbox.len() {
+        self.shrink_buffers_above(0);
+    }
+
+    /// The same where they take more than so many bytes.
+    pub(super) fn shrink_buffers_above(&mut self, bytes: usize) {
+        if self.start == self.inbox.len() && self.inbox.capacity() > bytes {
             self.inbox = Vec::new();
             self.start = 0;
         }

@@ -34,7 +34,7 @@ pub struct Session {
     /// It was told to give up.
     abandoned: bool,
     /// A statement is under way: stays set if its future was dropped.
-    busy: bool,
+    pub(super) busy: bool,
     /// The limit is that of a single statement of a worker.
     limited_once: bool,
     code: u16,

@@ -18,8 +18,8 @@ pub(crate) struct TableColumn {
     pub(crate) length: Option<u64>,
 }
 
-/// A column to expect: name, type, length.
-pub(crate) type ExpectedColumn = (&'static str, &'static str, Option<u64>);
+/// A column to expect: name, type (empty for any), length.
+pub(crate) type ExpectedColumn<'c> = (&'c str, &'c str, Option<u64>);
 
 /// Columns of those of the named tables that exist in the session's database.
 pub(crate) fn read_columns(
@@ -51,11 +51,11 @@ pub(crate) fn read_columns(
 }
 
 /// Whether columns are the expected ones, in order.
-pub(crate) fn columns_match(columns: &[TableColumn], expected: &[ExpectedColumn]) -> bool {
+pub(crate) fn columns_match(columns: &[TableColumn], expected: &[ExpectedColumn<'_>]) -> bool {
     columns.len() == expected.len()
         && columns.iter().zip(expected).all(|(column, (name, kind, length))| {
             column.name.eq_ignore_ascii_case(name)
-                && column.kind == *kind
+                && (kind.is_empty() || column.kind == *kind)
                 && (length.is_none() || column.length == *length)
         })
 }
@@ -64,7 +64,7 @@ pub(crate) fn columns_match(columns: &[TableColumn], expected: &[ExpectedColumn]
 pub(crate) fn column_mismatch(
     table: &str,
     columns: &[TableColumn],
-    expected: &[ExpectedColumn],
+    expected: &[ExpectedColumn<'_>],
 ) -> Mistake {
     let has =
         columns.iter().map(|c| describe_column(&c.name, &c.kind, c.length)).collect::<Vec<_>>();
@@ -104,7 +104,7 @@ pub(crate) fn current_database(session: &mut Session) -> anyhow::Result<String> 
 pub(crate) fn drop_matching_tables(
     session: &mut Session,
     names: &[String],
-    expected: &[ExpectedColumn],
+    expected: &[ExpectedColumn<'_>],
     dropped: &mut dyn FnMut(u64),
 ) -> anyhow::Result<()> {
     current_database(session)?;
@@ -135,7 +135,7 @@ pub(crate) fn drop_matching_tables(
 mod tests {
     use super::*;
 
-    const EXPECTED: &[ExpectedColumn] = &[("id", "int", None), ("c", "char", Some(120))];
+    const EXPECTED: &[ExpectedColumn<'_>] = &[("id", "int", None), ("c", "char", Some(120))];
 
     fn column(name: &str, kind: &str, length: Option<u64>) -> TableColumn {
         TableColumn { name: name.to_owned(), kind: kind.to_owned(), length }

@@ -29,8 +29,7 @@ pub(crate) fn fill_statements(source: &dyn FillSource) -> Vec<String> {
     for (table, name) in source.table_names().iter().enumerate() {
         list.push(source.create_table_sql(table));
         if source.rows_per_table() > 0 {
-            let columns: Vec<&str> =
-                source.expected_columns().iter().map(|(name, ..)| *name).collect();
+            let columns = source.filled_columns();
             let rows = source.rows_per_table();
             list.push(format!(
                 "INSERT INTO {name} ({}) VALUES ..., {rows} rows",
@@ -42,12 +41,24 @@ pub(crate) fn fill_statements(source: &dyn FillSource) -> Vec<String> {
     list
 }
 
-/// Tables to fill. Rows are numbered from 1, and the number is the value of the column `id`.
+/// Tables to fill. Rows are numbered from 1, and the number is the value of the column [`FillSource::row_key`].
 pub(crate) trait FillSource: Sync {
     /// Names of the tables.
     fn table_names(&self) -> &[String];
-    /// Their columns, in the order of the fields of a row.
-    fn expected_columns(&self) -> &[ExpectedColumn];
+    /// Their columns.
+    fn expected_columns(&self) -> Vec<ExpectedColumn<'_>>;
+    /// Those of them that a row has values for, in the order of its fields.
+    fn filled_columns(&self) -> Vec<&str> {
+        self.expected_columns().into_iter().map(|(name, ..)| name).collect()
+    }
+    /// The column that holds a row's number, and can be looked up fast. A table without one is filled as a whole.
+    fn row_key(&self) -> Option<&str> {
+        Some("id")
+    }
+    /// No row is longer than this, in bytes.
+    fn longest_row(&self) -> u64 {
+        1024
+    }
     /// Rows of each table.
     fn rows_per_table(&self) -> u64;
     /// Statement that makes a table.
@@ -78,8 +89,8 @@ pub(crate) fn fill_tables(
     let found = read_columns(&mut session, source.table_names())?;
     for name in source.table_names() {
         if let Some(columns) = found.get(name) {
-            if !columns_match(columns, source.expected_columns()) {
-                return Err(column_mismatch(name, columns, source.expected_columns()).into());
+            if !columns_match(columns, &source.expected_columns()) {
+                return Err(column_mismatch(name, columns, &source.expected_columns()).into());
             }
         }
     }

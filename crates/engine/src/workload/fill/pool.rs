@@ -203,6 +203,10 @@ impl<'a> FillPool<'a> {
         name: &str,
         count: u64,
     ) -> anyhow::Result<Vec<bool>> {
+        let Some(key) = self.source.row_key() else {
+            let is_whole = self.empty_unless_whole(session, name)?;
+            return Ok(vec![is_whole; count as usize]);
+        };
         let mut present = vec![false; count as usize];
         let last = |chunk: u64| {
             let (first, length) = self.chunk_rows(chunk);
@@ -210,7 +214,7 @@ impl<'a> FillPool<'a> {
         };
         for some in (0..count).collect::<Vec<_>>().chunks(1000) {
             let ids = some.iter().map(|p| last(*p).to_string()).collect::<Vec<_>>().join(",");
-            let sql = format!("SELECT id FROM {name} WHERE id IN ({ids})");
+            let sql = format!("SELECT {key} FROM {name} WHERE {key} IN ({ids})");
             let rows = session
                 .query_rows(&sql)
                 .with_context(|| format!("check how many rows {name} has"))?;
@@ -223,6 +227,19 @@ impl<'a> FillPool<'a> {
             }
         }
         Ok(present)
+    }
+
+    /// A table whose rows can't be told apart has all of them, or is begun again.
+    fn empty_unless_whole(&self, session: &mut Session, name: &str) -> anyhow::Result<bool> {
+        let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {name}"));
+        let there = asked.with_context(|| format!("check how many rows {name} has"))?;
+        let there: u64 = there.and_then(|text| text.parse().ok()).unwrap_or(0);
+        if there > 0 && there != self.source.rows_per_table() {
+            session
+                .run_command(&format!("TRUNCATE TABLE {name}"))
+                .with_context(|| format!("empty {name}"))?;
+        }
+        Ok(there == self.source.rows_per_table())
     }
 
     /// Notes a sent piece; true if it was the table's last.

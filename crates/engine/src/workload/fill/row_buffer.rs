@@ -6,7 +6,10 @@ use crate::client::ParameterValue;
 
 #[derive(Debug)]
 enum BufferedValue {
+    Null,
     Number(u64),
+    Whole(i64),
+    Real(f64),
     Text(Range<usize>),
 }
 
@@ -37,10 +40,28 @@ impl RowBuffer {
         self.cells.push(BufferedValue::Text(start..start + length));
     }
 
+    /// Adds any value.
+    pub(crate) fn push_value(&mut self, value: ParameterValue<'_>) {
+        self.cells.push(match value {
+            ParameterValue::Null => BufferedValue::Null,
+            ParameterValue::Uint(number) => BufferedValue::Number(number),
+            ParameterValue::Int(number) => BufferedValue::Whole(number),
+            ParameterValue::Double(number) => BufferedValue::Real(number),
+            ParameterValue::Bytes(text) => {
+                let start = self.texts.len();
+                self.texts.extend_from_slice(text);
+                BufferedValue::Text(start..start + text.len())
+            }
+        });
+    }
+
     /// All values.
     pub(super) fn to_values(&self) -> Vec<ParameterValue<'_>> {
         let value = |cell: &BufferedValue| match cell {
+            BufferedValue::Null => ParameterValue::Null,
             BufferedValue::Number(number) => ParameterValue::Uint(*number),
+            BufferedValue::Whole(number) => ParameterValue::Int(*number),
+            BufferedValue::Real(number) => ParameterValue::Double(*number),
             BufferedValue::Text(place) => ParameterValue::Bytes(&self.texts[place.clone()]),
         };
         self.cells.iter().map(value).collect()

@@ -17,8 +17,8 @@ use super::{CHUNK_ROWS, FillSource};
 
 /// Rows of one INSERT. More don't make it faster.
 const BATCH: u64 = 1000;
-/// No row is longer than this, in bytes.
-const LONGEST_ROW: u64 = 1024;
+/// Most parameters of a statement.
+const MOST_PARAMETERS: u64 = 65_535;
 
 /// One session that sends pieces.
 pub(super) struct ChunkSender<'a> {
@@ -40,7 +40,8 @@ impl<'a> ChunkSender<'a> {
         let packet = session.query_scalar("SELECT @@max_allowed_packet");
         let packet = packet.context("ask how long a statement may be")?;
         let packet = packet.and_then(|text| text.parse::<u64>().ok()).unwrap_or(1 << 20);
-        let batch = BATCH.min(packet / LONGEST_ROW).max(1) as usize;
+        let most = MOST_PARAMETERS / source.filled_columns().len().max(1) as u64;
+        let batch = BATCH.min(packet / source.longest_row().max(1)).min(most).max(1) as usize;
         session.run_command("SET NAMES binary").context("set the session's character set")?;
         let row_buffer = RowBuffer::default();
         Ok(ChunkSender { session, source, batch, insert: None, row_buffer, order: Vec::new() })
@@ -76,8 +77,8 @@ impl<'a> ChunkSender<'a> {
         length: u64,
         existed: bool,
     ) -> anyhow::Result<()> {
-        if existed {
-            self.delete_rows(table, first, first + length - 1)?;
+        if let Some(key) = self.source.row_key().filter(|_| existed) {
+            self.delete_rows((table, key), first, first + length - 1)?;
         }
         self.session.run_command("BEGIN")?;
         let order = std::mem::take(&mut self.order);
@@ -94,9 +95,14 @@ impl<'a> ChunkSender<'a> {
     }
 
     /// Takes out what there may be of a piece. Deleting nothing would still lock the place, for the others too.
-    fn delete_rows(&mut self, table: usize, first: u64, last: u64) -> Result<(), Error> {
+    fn delete_rows(
+        &mut self,
+        (table, key): (usize, &str),
+        first: u64,
+        last: u64,
+    ) -> Result<(), Error> {
         let name = &self.source.table_names()[table];
-        let range = format!("FROM {name} WHERE id BETWEEN {first} AND {last}");
+        let range = format!("FROM {name} WHERE {key} BETWEEN {first} AND {last}");
         if self.session.query_scalar(&format!("SELECT COUNT(*) {range}"))?.as_deref() != Some("0") {
             self.session.run_command(&format!("DELETE {range}"))?;
         }
@@ -125,8 +131,7 @@ impl<'a> ChunkSender<'a> {
             Some((.., old)) => block_on(self.session.close_statement(old))?,
             None => {}
         }
-        let columns: Vec<_> =
-            self.source.expected_columns().iter().map(|(name, ..)| *name).collect();
+        let columns = self.source.filled_columns();
         let row = format!("({})", vec!["?"; columns.len()].join(","));
         let sql = format!(
             "INSERT INTO {} ({}) VALUES {}",

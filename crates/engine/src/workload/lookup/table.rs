@@ -10,7 +10,7 @@ use crate::workload::fill::{self, ExpectedColumn, FillSource, RowBuffer};
 /// Its name.
 pub const TABLE: &str = "test_data";
 
-pub(super) const COLUMNS: &[ExpectedColumn] = &[
+pub(super) const COLUMNS: &[ExpectedColumn<'static>] = &[
     ("id", "int", None),
     ("random_str", "varchar", Some(255)),
     ("random_str2", "varchar", Some(255)),
@@ -115,8 +115,8 @@ impl FillSource for LookupTable {
     fn table_names(&self) -> &[String] {
         &self.names
     }
-    fn expected_columns(&self) -> &[ExpectedColumn] {
-        COLUMNS
+    fn expected_columns(&self) -> Vec<ExpectedColumn<'_>> {
+        COLUMNS.to_vec()
     }
     fn rows_per_table(&self) -> u64 {
         self.rows

@@ -2,14 +2,13 @@
 
 use std::future::poll_fn;
 use std::mem::take;
-use std::task::Poll;
 
 use super::connection::{BoundStatement, fill_holes};
 use super::natives::ScriptContext;
-use crate::base::reactor;
-use crate::base::{Clock as _, Nanos, RealClock};
+use crate::base::Nanos;
 use crate::client::{self, CapturedResults, StatementReply};
 use crate::recorder::{EventError, EventErrorKind, Tally};
+use crate::workload::pause::let_time_pass;
 use crate::workload::sql;
 
 /// What a script waits for.
@@ -51,8 +50,6 @@ const LOST: u32 = 2013;
 const NO_CONNECTION: u32 = 2003;
 /// A statement that the server can't prepare.
 const NOT_PREPARABLE: u16 = 1295;
-/// A pause is cut into pieces of this length, to see whether the load is over.
-const LOOK: Nanos = Nanos(20_000_000);
 /// How long to wait between attempts to connect again.
 const RETRY: Nanos = Nanos(20_000_000);
 
@@ -79,7 +76,7 @@ pub(super) async fn perform_request(context: &mut ScriptContext) -> i32 {
         ScriptRequest::None => MISUSED,
         ScriptRequest::More => i32::from(poll_fn(|cx| context.poll_more(cx)).await),
         ScriptRequest::Sleep(time_us) => {
-            pause(context, Nanos(u64::from(time_us.unsigned_abs()) * 1000)).await;
+            let_time_pass(Nanos(u64::from(time_us.unsigned_abs()) * 1000), &context.abandon).await;
             NO_ROWS
         }
         ScriptRequest::Connect => connect(context).await,
@@ -96,27 +93,6 @@ pub(super) async fn perform_request(context: &mut ScriptContext) -> i32 {
 
 fn take_request(context: &mut ScriptContext) -> ScriptRequest {
     std::mem::replace(&mut context.request, ScriptRequest::None)
-}
-
-/// Lets time pass, unless the load is given up.
-async fn pause(context: &ScriptContext, time: Nanos) {
-    let clock = RealClock::start_now();
-    while clock.now() < time && !context.abandon.is_set() {
-        let left = (time - clock.now()).min(LOOK);
-        if context.blocks {
-            clock.sleep_until(clock.now() + left);
-            continue;
-        }
-        let end = clock.now() + left;
-        poll_fn(|_| {
-            if clock.now() >= end {
-                return Poll::Ready(());
-            }
-            reactor::wake_in(end - clock.now());
-            Poll::Pending
-        })
-        .await;
-    }
 }
 
 async fn connect(context: &mut ScriptContext) -> i32 {
@@ -154,7 +130,7 @@ async fn reconnect(context: &mut ScriptContext, number: i32) -> i32 {
         if status != REFUSED || context.abandon.is_set() {
             return status;
         }
-        pause(context, RETRY).await;
+        let_time_pass(RETRY, &context.abandon).await;
     }
 }
 

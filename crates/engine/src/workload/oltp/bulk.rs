@@ -18,7 +18,7 @@ use super::errors::{self, ErrorRule};
 use super::table;
 
 const NAME: &str = "bulk_insert";
-const COLUMNS: &[ExpectedColumn] = &[("id", "int", None), ("k", "int", None)];
+const COLUMNS: &[ExpectedColumn<'static>] = &[("id", "int", None), ("k", "int", None)];
 /// Where cleanup looks for tables: as many as anybody could have had workers.
 const MOST_TABLES: u64 = 10_000;
 

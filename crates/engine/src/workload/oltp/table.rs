@@ -15,7 +15,7 @@ use super::options::{OltpSettings, SIZE_OPTION};
 use super::statement::OltpStatement;
 
 /// Columns of a table.
-pub(super) const COLUMNS: &[ExpectedColumn] =
+pub(super) const COLUMNS: &[ExpectedColumn<'static>] =
     &[("id", "int", None), ("k", "int", None), ("c", "char", Some(120)), ("pad", "char", Some(60))];
 
 /// Names of the tables.
@@ -42,8 +42,8 @@ impl FillSource for OltpTables<'_> {
     fn table_names(&self) -> &[String] {
         &self.names
     }
-    fn expected_columns(&self) -> &[ExpectedColumn] {
-        COLUMNS
+    fn expected_columns(&self) -> Vec<ExpectedColumn<'_>> {
+        COLUMNS.to_vec()
     }
     fn rows_per_table(&self) -> u64 {
         self.rows
@@ -206,7 +206,7 @@ fn truncate_mistakes(mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
 pub(super) fn drop_tables(
     target: &Target,
     names: &[String],
-    columns: &[ExpectedColumn],
+    columns: &[ExpectedColumn<'_>],
     job: &mut DataJob<'_>,
 ) -> anyhow::Result<()> {
     let mut session = target.connect(job.stop)?;

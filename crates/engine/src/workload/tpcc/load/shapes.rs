@@ -15,7 +15,7 @@ use crate::workload::fill::{
 use crate::workload::{DataJob, JobProgress};
 
 /// Columns of the tables in which the load keeps what it did.
-const RECORD_COLUMNS: &[ExpectedColumn] = &[
+const RECORD_COLUMNS: &[ExpectedColumn<'_>] = &[
     ("id", "tinyint", None),
     ("seed", "bigint", None),
     ("c_last_load", "int", None),
@@ -23,22 +23,22 @@ const RECORD_COLUMNS: &[ExpectedColumn] = &[
     ("c_id", "int", None),
     ("c_item", "int", None),
 ];
-const UNIT_COLUMNS: &[ExpectedColumn] = &[
+const UNIT_COLUMNS: &[ExpectedColumn<'_>] = &[
     ("table_number", "tinyint", None),
     ("w_id", "int", None),
     ("table_name", "varchar", Some(20)),
     ("finished", "tinyint", None),
 ];
 /// The key that `--history-key` gives the history.
-const HISTORY_KEY: ExpectedColumn = ("h_id", "bigint", None);
+const HISTORY_KEY: ExpectedColumn<'_> = ("h_id", "bigint", None);
 
 /// Columns of a table as servers describe them.
-fn expected_columns(table: TpccTable) -> Vec<ExpectedColumn> {
+fn expected_columns(table: TpccTable) -> Vec<ExpectedColumn<'static>> {
     table.shape().columns.iter().map(|(name, kind)| expected_column(name, kind)).collect()
 }
 
 /// What a server says of a column that was declared so.
-fn expected_column(name: &'static str, kind: &'static str) -> ExpectedColumn {
+fn expected_column(name: &'static str, kind: &'static str) -> ExpectedColumn<'static> {
     let word = kind.split([' ', '(']).next().unwrap_or_default();
     let described = match word {
         "INT" => "int",
@@ -56,7 +56,7 @@ fn expected_column(name: &'static str, kind: &'static str) -> ExpectedColumn {
 }
 
 /// Names of all tables of ours, with the columns that they may have.
-fn all_tables() -> Vec<(String, Vec<Vec<ExpectedColumn>>)> {
+fn all_tables() -> Vec<(String, Vec<Vec<ExpectedColumn<'static>>>)> {
     let mut list: Vec<_> = TpccTable::ALL
         .into_iter()
         .map(|table| {

@@ -65,7 +65,7 @@ pub(super) async fn run_transaction(
         SqlVariant::Procedures => procedures::run(runner, tally, place, input).await,
     };
     match ran {
-        Err(error) if error.kind.keeps_session() => {
+        Err(error) if !error.kind.ends_session() => {
             let text = runner.error_text().to_owned();
             match runner.end_transaction(tally, TpccStatement::Rollback).await {
                 Err(worse) if worse.kind != EventErrorKind::Server => Err(worse),

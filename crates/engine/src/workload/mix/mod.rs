@@ -1,0 +1,458 @@
+//! A mix that a file declares: values by rules, transactions of steps, kinds of sessions, tables to make and fill.
+//! Start reading at `spec.rs`, the file as data; `bind.rs` and `program.rs` look its names up, `values.rs` draws, `worker.rs`
+//! plays events.
+//! Never knows: what the statements mean.
+
+mod bind;
+mod dictionary;
+mod draw;
+mod draw_value;
+mod formula;
+mod formula_parser;
+mod import;
+mod pieces;
+mod preview;
+mod program;
+mod read;
+mod read_steps;
+mod run;
+mod sessions;
+mod spec;
+mod table;
+#[cfg(test)]
+mod tests;
+mod values;
+mod worker;
+mod ycsb;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use anyhow::Context as _;
+
+use super::{
+    BoxedWorker, DataJob, Endpoint, JobProgress, StatementPreview, WorkerContext, Workload,
+    WorkloadKind, fill, sql,
+};
+use crate::base::Stop;
+use crate::base::reactor::block_on;
+use crate::client::{self, Session, Target};
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::recorder::{CounterSpec, MOST_COUNTERS};
+
+pub use self::import::{ImportedMix, import_mix};
+pub use self::ycsb::YcsbKind;
+
+use self::bind::ServerAnswers;
+use self::dictionary::Dictionary;
+use self::formula::{FormulaName, OwnedScalar};
+use self::program::{MixProgram, StatementPlan, compile_program};
+use self::spec::{DataSource, MixSpec, NamedFormula, RuleSpec};
+use self::table::{MixTable, TableOwner};
+
+/// The option that names the file.
+const FILE: &str = "file";
+/// Transactions that ran again.
+const RETRIES: usize = sql::COUNTERS.len();
+
+/// What events of a mix count.
+const COUNTERS: &[CounterSpec] = &[
+    sql::COUNTERS[0],
+    sql::COUNTERS[1],
+    sql::COUNTERS[2],
+    sql::COUNTERS[3],
+    CounterSpec { name: "retries", unit: "transactions" },
+];
+const _: () = assert!(COUNTERS.len() == RETRIES + 1 && COUNTERS.len() <= MOST_COUNTERS);
+
+/// The kind `mix`.
+pub struct MixKind;
+
+impl WorkloadKind for MixKind {
+    fn name(&self) -> &'static str {
+        "mix"
+    }
+    fn help_line(&self) -> &'static str {
+        "transactions, values and tables that a file declares"
+    }
+    fn bare_word_option(&self) -> Option<&'static str> {
+        Some(FILE)
+    }
+    fn option_specs(&self) -> Vec<OptionSpec> {
+        vec![OptionSpec::new(FILE, OptionKind::Text, "", "the file, as in docs/mix.md")]
+    }
+    /// What the file's `[set]` names are options too.
+    fn option_specs_for(&self, given: &[(String, String)]) -> Result<Vec<OptionSpec>, Mistake> {
+        let mut all = self.option_specs();
+        let file = given.iter().rev().find(|(name, _)| name == FILE);
+        let Some((_, file)) = file else { return Ok(all) };
+        // A file with mistakes is told when the workload is built, all of them together.
+        let Ok(spec) = read_file(Path::new(file)) else { return Ok(all) };
+        for set in spec.sets {
+            let mut default = Vec::new();
+            draw::write_scalar(set.value.borrow_scalar(), &mut default);
+            let kind = match set.value {
+                OwnedScalar::Int(_) => OptionKind::Count,
+                OwnedScalar::Real(_) => OptionKind::Number,
+                _ => OptionKind::Text,
+            };
+            let default = String::from_utf8_lossy(&default).into_owned();
+            let is_negative = default.starts_with('-');
+            let kind = if is_negative { OptionKind::Number } else { kind };
+            all.push(OptionSpec::new(&set.name, kind, &default, "a value of the file's [set]"));
+        }
+        Ok(all)
+    }
+    fn example_args(&self) -> &'static [&'static str] {
+        &[
+            "docs/mix/shop.toml --sandbox --threads=10 --time=10",
+            "shop.toml --dry-run",
+            "shop.toml prepare -h db1 -u bench -p -D shop --rows=1M",
+        ]
+    }
+    fn build_workload(
+        &self,
+        options: &Options,
+        endpoint: Endpoint<'_>,
+    ) -> anyhow::Result<Box<dyn Workload>> {
+        let target = endpoint.require_mysql()?.clone();
+        let Some(file) = options.text(FILE) else {
+            return Err(Mistake::new("--file", "no file is named")
+                .hint("as in: sweat bench mix docs/mix/shop.toml")
+                .into());
+        };
+        let path = Path::new(file);
+        Ok(Box::new(MixWorkload::new(path, read_file(path)?, options, target)?))
+    }
+}
+
+/// The events that a file's text would send, as a dry run shows them; dictionaries that are files are not read.
+///
+/// # Errors
+/// All mistakes of the text together.
+pub fn rehearse_text(text: &str) -> Result<Vec<String>, Mistakes> {
+    let mut spec = read::read_spec(text).map_err(Mistakes)?;
+    for data in &mut spec.data {
+        if matches!(data.source, DataSource::File { .. }) {
+            data.source = DataSource::Query(String::new());
+        }
+    }
+    let files = read_dictionaries(Path::new(""), &spec)?;
+    let facts = ServerAnswers { is_assumed: true, ..ServerAnswers::default() };
+    let program = compile_program(&spec, &facts, &files)?;
+    let mut lines = Vec::new();
+    for kind in 0..program.sessions.len() {
+        preview::EventSample::new(&program, kind).describe_event(&mut lines);
+    }
+    Ok(lines)
+}
+
+/// Reads a file; its mistakes name it.
+fn read_file(path: &Path) -> Result<MixSpec, Mistakes> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let mistake = Mistake::new(format!("--file {shown}"), error.to_string());
+        Mistakes(vec![mistake.hint("is the path right?")])
+    })?;
+    read::read_spec(&text).map_err(|list| with_file(path, Mistakes(list)))
+}
+
+/// Mistakes with the name of the file before the line.
+fn with_file(path: &Path, Mistakes(mut list): Mistakes) -> Mistakes {
+    for mistake in &mut list {
+        mistake.place = format!("{} {}", path.display(), mistake.place);
+    }
+    Mistakes(list)
+}
+
+/// A file's mix, ready to make workers.
+struct MixWorkload {
+    path: PathBuf,
+    /// How its tables are made.
+    prepare_command: String,
+    spec: MixSpec,
+    /// Dictionaries of files and lists.
+    files: BTreeMap<String, Dictionary>,
+    target: Target,
+    assumed_facts: ServerAnswers,
+    /// As it would be on a server that nobody asked.
+    assumed: MixProgram,
+    /// As it is on the server; known after the check.
+    ready: OnceLock<MixProgram>,
+}
+
+impl MixWorkload {
+    fn new(
+        path: &Path,
+        mut spec: MixSpec,
+        options: &Options,
+        target: Target,
+    ) -> anyhow::Result<MixWorkload> {
+        for set in &mut spec.sets {
+            if let Some(text) = options.text(&set.name) {
+                set.value = match &set.value {
+                    OwnedScalar::Int(_) if !text.starts_with('-') => {
+                        OwnedScalar::Int(options.count(&set.name) as i64)
+                    }
+                    _ => OwnedScalar::from_typed(text),
+                };
+            }
+        }
+        let files = read_dictionaries(path, &spec)?;
+        let assumed_facts = ServerAnswers { is_assumed: true, ..ServerAnswers::default() };
+        let assumed = compile_program(&spec, &assumed_facts, &files);
+        let mut mistakes = assumed.as_ref().err().map(|list| list.0.clone()).unwrap_or_default();
+        let facts = ServerAnswers::default();
+        for table in &spec.tables {
+            let made = MixTable::new(table, &spec, &files, &facts);
+            mistakes.extend(made.err().into_iter().flat_map(|list| list.0));
+        }
+        Mistakes::check(mistakes).map_err(|list| with_file(path, list))?;
+        let assumed = assumed?;
+        let prepare_command = format!("sweat bench mix {} prepare", path.display());
+        let (path, ready) = (path.to_owned(), OnceLock::new());
+        Ok(MixWorkload {
+            path,
+            prepare_command,
+            spec,
+            files,
+            target,
+            assumed_facts,
+            assumed,
+            ready,
+        })
+    }
+
+    /// Asks the server for what only it knows.
+    fn ask_facts(&self, session: &mut Session) -> anyhow::Result<ServerAnswers> {
+        let mut facts = ServerAnswers::default();
+        let mut names = BTreeSet::new();
+        for_each_formula(&self.spec, &mut |formula| {
+            formula.for_each_name(&mut |name| {
+                names.insert(name.clone());
+            });
+        });
+        for name in names {
+            match name {
+                FormulaName::Rows(table) if self.spec.tables.iter().all(|t| t.name != table) => {
+                    let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {table}"));
+                    let rows = asked.with_context(|| format!("count the rows of {table}"))?;
+                    facts.rows.insert(table, rows.and_then(|r| r.parse().ok()).unwrap_or(0));
+                }
+                FormulaName::Stored(table) => {
+                    let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {table}"));
+                    let rows = asked.with_context(|| format!("count the rows of {table}"))?;
+                    facts.stored.insert(table, rows.and_then(|r| r.parse().ok()).unwrap_or(0));
+                }
+                FormulaName::Highest(table, column) => {
+                    let sql = format!("SELECT COALESCE(MAX({column}), 0) FROM {table}");
+                    let asked = session.query_scalar(&sql);
+                    let highest = asked.with_context(|| format!("look at {table}.{column}"))?;
+                    let number = highest.and_then(|text| text.parse().ok()).unwrap_or(0);
+                    facts.highest.insert((table, column), number);
+                }
+                _ => {}
+            }
+        }
+        for data in &self.spec.data {
+            let DataSource::Query(query) = &data.source else { continue };
+            let rows = session.query_rows(query);
+            let rows = rows.with_context(|| format!("{} {}", self.path.display(), data.place))?;
+            facts.queried.insert(data.name.clone(), Dictionary::from_rows(&rows, data));
+        }
+        Ok(facts)
+    }
+
+    /// Whether the tables of the file are there and have rows.
+    fn check_tables(&self, session: &mut Session) -> anyhow::Result<()> {
+        let mut mistakes = Vec::new();
+        let facts = ServerAnswers::default();
+        for spec in &self.spec.tables {
+            let table = MixTable::new(spec, &self.spec, &self.files, &facts)?;
+            let sql = format!("SELECT 1 FROM {} LIMIT 1", spec.name);
+            let why = match session.query_rows(&sql) {
+                Ok(rows) if rows.rows.is_empty() && table.row_count() > 0 => "has no rows",
+                Ok(_) => continue,
+                Err(client::Error::Server { code: 1146, .. }) => "does not exist",
+                Err(error) => {
+                    return Err(error).with_context(|| format!("look at {}", spec.name));
+                }
+            };
+            let hint = self.prepare_command.clone();
+            mistakes.push(Mistake::new(format!("table {}", spec.name), why).hint(hint));
+        }
+        Ok(Mistakes::check(mistakes)?)
+    }
+
+    /// Shows every statement to the server, which reads it and doesn't run it.
+    fn check_statements(&self, session: &mut Session, program: &MixProgram) -> anyhow::Result<()> {
+        let mut mistakes = Vec::new();
+        for plan in &program.statements {
+            mistakes.extend(self.check_statement(session, plan)?);
+        }
+        Ok(Mistakes::check(mistakes)?)
+    }
+
+    fn check_statement(
+        &self,
+        session: &mut Session,
+        plan: &StatementPlan,
+    ) -> anyhow::Result<Option<Mistake>> {
+        let Some(sql) = &plan.prepared else { return Ok(None) };
+        let place = || format!("{} {}", self.path.display(), plan.place);
+        let prepared = match block_on(session.prepare_captured(sql)) {
+            Ok(prepared) => prepared,
+            Err(client::Error::Server { code, text, .. }) => {
+                return Ok(Some(Mistake::new(place(), format!("{code} {text}"))));
+            }
+            Err(error) => return Err(error).context("check the statements"),
+        };
+        let missing = plan.keeps.iter().find(|(_, name)| prepared.column_index(name).is_none());
+        let missing = missing.map(|(_, column)| {
+            Mistake::new(place(), format!("the result has no column `{column}`"))
+        });
+        block_on(session.close_statement(prepared.prepared)).context("check the statements")?;
+        Ok(missing)
+    }
+
+    fn program(&self) -> anyhow::Result<&MixProgram> {
+        self.ready.get().context("the mix was not checked against the server")
+    }
+}
+
+/// Reads the dictionaries that are files or lists.
+fn read_dictionaries(
+    path: &Path,
+    spec: &MixSpec,
+) -> Result<BTreeMap<String, Dictionary>, Mistakes> {
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let mut all = BTreeMap::new();
+    let mut mistakes = Vec::new();
+    for data in &spec.data {
+        match &data.source {
+            DataSource::List(list) => {
+                all.insert(data.name.clone(), Dictionary::from_list(list));
+            }
+            DataSource::File { path: file, .. } => {
+                match Dictionary::from_file(file, beside, data) {
+                    Ok(dictionary) => {
+                        all.insert(data.name.clone(), dictionary);
+                    }
+                    Err(why) => mistakes.push(Mistake::new(data.place.clone(), why)),
+                }
+            }
+            DataSource::Query(_) => {}
+        }
+    }
+    Mistakes::check(mistakes).map_err(|list| with_file(path, list))?;
+    Ok(all)
+}
+
+/// Tells every formula that is not of a table's column.
+fn for_each_formula(spec: &MixSpec, told: &mut dyn FnMut(&NamedFormula)) {
+    for value in &spec.values {
+        for_each_rule_formula(&value.rule, told);
+    }
+    for step in spec.transactions.iter().flat_map(|transaction| &transaction.steps) {
+        step.when.iter().for_each(&mut *told);
+        step.repeat.iter().for_each(|(low, high)| {
+            told(low);
+            told(high);
+        });
+    }
+}
+
+fn for_each_rule_formula(rule: &RuleSpec, told: &mut dyn FnMut(&NamedFormula)) {
+    match rule {
+        RuleSpec::Int { low, high, .. } | RuleSpec::Real { low, high, .. } => {
+            told(low);
+            told(high);
+        }
+        RuleSpec::Unique { from, .. } => told(from),
+        RuleSpec::Computed(formula)
+        | RuleSpec::Hash(formula)
+        | RuleSpec::YcsbKey { number: formula, .. } => told(formula),
+        RuleSpec::Mixture(rules) => {
+            rules.iter().for_each(|(_, rule)| for_each_rule_formula(rule, told));
+        }
+        _ => {}
+    }
+}
+
+impl Workload for MixWorkload {
+    fn class_names(&self) -> Vec<String> {
+        self.assumed.classes.clone()
+    }
+    fn counters(&self) -> &'static [CounterSpec] {
+        COUNTERS
+    }
+    fn step_names(&self) -> Vec<String> {
+        self.assumed.steps.clone()
+    }
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
+        let program = self.program()?;
+        let kind = program.session_of(part.worker, part.workers)?;
+        Ok(Box::new(worker::MixWorker::new(self, program, part, kind)))
+    }
+    fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
+        let mut session = self.target.connect(stop)?;
+        self.check_tables(&mut session)?;
+        if self.ready.get().is_none() {
+            let facts = self.ask_facts(&mut session)?;
+            let program = compile_program(&self.spec, &facts, &self.files);
+            let program = program.map_err(|list| with_file(&self.path, list))?;
+            let _ = self.ready.set(program);
+        }
+        self.check_statements(&mut session, self.program()?)
+    }
+    fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        let facts = ServerAnswers::default();
+        let mut session = self.target.connect(job.stop)?;
+        session.allow_long_statements();
+        if !self.spec.tables.is_empty() {
+            fill::current_database(&mut session)?;
+        }
+        for spec in &self.spec.tables {
+            let table = MixTable::new(spec, &self.spec, &self.files, &facts)?;
+            let owner = table::table_owner(&mut session, &spec.name)?;
+            if owner == TableOwner::Foreign {
+                return Err(table::foreign_table(&spec.name).into());
+            }
+            match &spec.create {
+                Some(create) if owner == TableOwner::Absent => {
+                    session.run_command(create).with_context(|| spec.place.clone())?;
+                }
+                Some(_) => {}
+                None => fill::fill_tables(&self.target, &table.filler(job.seed), job)?,
+            }
+            if owner != TableOwner::OursWhole {
+                table::finish_table(&mut session, spec)?;
+            }
+        }
+        Ok(())
+    }
+    fn describe_statements(&self) -> StatementPreview {
+        preview::describe_mix(self)
+    }
+    fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        let mut session = self.target.connect(job.stop)?;
+        session.allow_long_statements();
+        let mut foreign = Vec::new();
+        let total = self.spec.tables.len() as u64;
+        // The last one made may refer to those before it.
+        for (number, spec) in self.spec.tables.iter().rev().enumerate() {
+            match table::table_owner(&mut session, &spec.name)? {
+                TableOwner::Absent => {}
+                TableOwner::Foreign => foreign.push(table::foreign_table(&spec.name)),
+                TableOwner::Ours | TableOwner::OursWhole => {
+                    let sql = format!("DROP TABLE {}", spec.name);
+                    session.run_command(&sql).with_context(|| format!("drop {}", spec.name))?;
+                }
+            }
+            let label = "drop tables".to_owned();
+            (job.progress)(JobProgress { label, done: number as u64 + 1, total, unit: "tables" });
+        }
+        Mistakes::check(foreign).context("some tables were left unchanged")
+    }
+}
