@@ -140,6 +140,7 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     } else {
         format!("Examples:\n  sweat bench {name} --threads=2 --time=5")
     };
+    let command = data_action::add_action_flags(command, actions);
     let command = add_own_flags(flags::add_workload_flags(command, &kind.option_specs()));
     // Those who run a file want to see what is in it; the help of the others is long enough.
     let command = command.arg(flags::dry_run_flag().hide(kind.bare_word_option().is_none()));

@@ -5,6 +5,7 @@
 mod bare_load;
 mod capacity;
 mod change;
+mod crash;
 pub mod doctor;
 mod dry_run;
 mod error_log;
@@ -31,6 +32,7 @@ mod watch_cost;
 
 pub use bare_load::{LoadListener, NoSessionError, run_bare_load};
 pub use change::SET_GLOBAL;
+pub use crash::{CrashPlan, run_crashes};
 pub use dry_run::{DryRunStep, dry_run_steps};
 pub use estimate::{RemainingTime, TimeEstimate, estimate_time};
 pub use order::variant_order;

@@ -6,6 +6,7 @@ use sweat::plan::{AddressPlan, Options};
 use sweat::recorder::{DataState, DataVerdict, DataVerdicts};
 use sweat::workload::{DataJob, Endpoint, Workload, find_kind};
 
+use crate::cli::{self, World};
 use crate::fixture::{self, Fixture};
 
 /// Names of the tables that differ between programs: what each name ends with, and the table of new orders.
@@ -25,7 +26,8 @@ fn small_database(database: &str, names: TableNames) -> Vec<String> {
         "CREATE TABLE DB.ten (n INT PRIMARY KEY)",
         "INSERT INTO DB.ten VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
         "CREATE TABLE DB.numbers (n INT PRIMARY KEY)",
-        "INSERT INTO DB.numbers SELECT a.n + 10*b.n + 100*c.n + 1000*d.n + 10000*e.n + 1 FROM DB.ten a, \
+        "INSERT INTO DB.numbers SELECT a.n + 10*b.n + 100*c.n + 1000*d.n + 10000*e.n + 1 FROM \
+         DB.ten a, \
          DB.ten b, DB.ten c, DB.ten d, DB.ten e",
         "CREATE TABLE DB.warehouse? (w_id INT PRIMARY KEY, w_ytd DECIMAL(12,2))",
         "CREATE TABLE DB.district? (d_w_id INT, d_id INT, d_ytd DECIMAL(12,2), d_next_o_id INT, \
@@ -35,29 +37,35 @@ fn small_database(database: &str, names: TableNames) -> Vec<String> {
          PRIMARY KEY (c_w_id, c_d_id, c_id))",
         "CREATE TABLE DB.history? (h_c_id INT, h_c_d_id INT, h_c_w_id INT, h_d_id INT, h_w_id INT, \
          h_amount DECIMAL(6,2))",
-        "CREATE TABLE DB.orders? (o_w_id INT, o_d_id INT, o_id INT, o_c_id INT, o_carrier_id INT NULL, \
-         o_ol_cnt INT, PRIMARY KEY (o_w_id, o_d_id, o_id))",
+        "CREATE TABLE DB.orders? (o_w_id INT, o_d_id INT, o_id INT, o_c_id INT, o_carrier_id INT \
+         NULL, \
+         o_ol_cnt INT, o_entry_d DATETIME NULL, o_all_local INT NULL, PRIMARY KEY (o_w_id, \
+         o_d_id, o_id))",
         "CREATE TABLE DB.NEW? (no_w_id INT, no_d_id INT, no_o_id INT, \
          PRIMARY KEY (no_w_id, no_d_id, no_o_id))",
-        "CREATE TABLE DB.order_line? (ol_w_id INT, ol_d_id INT, ol_o_id INT, ol_number INT, ol_i_id INT, \
+        "CREATE TABLE DB.order_line? (ol_w_id INT, ol_d_id INT, ol_o_id INT, ol_number INT, \
+         ol_i_id INT, \
          ol_supply_w_id INT, ol_delivery_d DATETIME NULL, ol_quantity INT, ol_amount DECIMAL(6,2), \
          PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number))",
-        "CREATE TABLE DB.stock? (s_w_id INT, s_i_id INT, s_ytd INT, s_order_cnt INT, s_remote_cnt INT, \
+        "CREATE TABLE DB.stock? (s_w_id INT, s_i_id INT, s_ytd INT, s_order_cnt INT, \
+         s_remote_cnt INT, \
          s_data VARCHAR(50), PRIMARY KEY (s_w_id, s_i_id))",
-        "CREATE TABLE DB.item? (i_id INT PRIMARY KEY, i_data VARCHAR(50))",
+        "CREATE TABLE DB.item? (i_id INT PRIMARY KEY, i_data VARCHAR(50), i_price DECIMAL(5,2) \
+         DEFAULT 5)",
         "INSERT INTO DB.warehouse? VALUES (1, 300000)",
         "INSERT INTO DB.district? SELECT 1, n, 30000, 3001 FROM DB.numbers WHERE n <= 10",
         "INSERT INTO DB.customer? SELECT 1, d.d_id, n, -10, 10, 1, 0, IF(n % 10, 'GC', 'BC') \
          FROM DB.district? d, DB.numbers WHERE n <= 3000",
         "INSERT INTO DB.history? SELECT c_id, c_d_id, 1, c_d_id, 1, 10 FROM DB.customer?",
-        "INSERT INTO DB.orders? SELECT 1, c_d_id, c_id, 3001 - c_id, IF(c_id < 2101, 1, NULL), 5 \
+        "INSERT INTO DB.orders? (o_w_id, o_d_id, o_id, o_c_id, o_carrier_id, o_ol_cnt) SELECT 1, \
+         c_d_id, c_id, 3001 - c_id, IF(c_id < 2101, 1, NULL), 5 \
          FROM DB.customer?",
         "INSERT INTO DB.NEW? SELECT 1, o_d_id, o_id FROM DB.orders? WHERE o_id >= 2101",
         "INSERT INTO DB.order_line? SELECT 1, o_d_id, o_id, n, o_id + n, 1, \
          IF(o_id < 2101, '2026-01-01', NULL), 5, IF(o_id < 2101, 0, 1.23) \
          FROM DB.orders?, DB.numbers WHERE n <= 5",
         "INSERT INTO DB.stock? SELECT 1, n, 0, 0, 0, IF(n % 10, 'x', 'xORIGINALx') FROM DB.numbers",
-        "INSERT INTO DB.item? SELECT n, IF(n % 10, 'x', 'ORIGINAL') FROM DB.numbers",
+        "INSERT INTO DB.item? (i_id, i_data) SELECT n, IF(n % 10, 'x', 'ORIGINAL') FROM DB.numbers",
     ]
     .map(str::to_owned)
     .into();
@@ -70,7 +78,7 @@ fn small_database(database: &str, names: TableNames) -> Vec<String> {
 
 /// A new order of five lines, a payment, and a delivery, as the profiles of clause 2 want them.
 const TRANSACTIONS: &str = "
-    INSERT INTO orders VALUES (1, 1, 3001, 7, NULL, 5);
+    INSERT INTO orders VALUES (1, 1, 3001, 7, NULL, 5, NULL, 1);
     INSERT INTO new_order VALUES (1, 1, 3001);
     INSERT INTO order_line SELECT 1, 1, 3001, n, 100 * n, 1, NULL, n, 2.50 FROM numbers WHERE n < 6;
     UPDATE district SET d_next_o_id = 3002 WHERE d_id = 1;
@@ -133,14 +141,17 @@ const SPOILED: &[SpoiledRow] = &[
         "w 1, d 3: 15000, expected 15001",
     ),
     (
-        "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_d_id = 3 AND ol_o_id = 7 AND ol_number = 5",
+        "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_d_id = 3 AND ol_o_id = 7 AND \
+         ol_number = 5",
         "UPDATE order_line SET ol_delivery_d = '2026-01-01' WHERE ol_d_id = 3 AND ol_o_id = 7",
         "C7",
         "w 1, d 3, o 7: 1, expected 0",
     ),
     (
-        "UPDATE warehouse SET w_ytd = w_ytd + 1; UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3",
-        "UPDATE warehouse SET w_ytd = w_ytd - 1; UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 3",
+        "UPDATE warehouse SET w_ytd = w_ytd + 1; UPDATE district SET d_ytd = d_ytd + 1 WHERE \
+         d_id = 3",
+        "UPDATE warehouse SET w_ytd = w_ytd - 1; UPDATE district SET d_ytd = d_ytd - 1 WHERE \
+         d_id = 3",
         "C8 C9",
         "w 1: 300100.99, expected 300099.99",
     ),
@@ -334,4 +345,48 @@ fn tables_of_other_programs_are_found_and_judged() {
     let (target, _) = connect(&server, "other0");
     let why = check(&target, &[("schema", "hammerdb")]).unwrap_err();
     assert_eq!(why.to_string(), "table item: does not exist");
+}
+
+/// Everything from the command line: a load of one warehouse, killed twice, looked at each time.
+#[test]
+fn acknowledged_commits_survive_a_kill() {
+    let world = World::new();
+    let words = "bench tpcc crash --sandbox --warehouses=1 --threads=4 --time=1 --kills=2 --seed=5 \
+                 --format=json";
+    let output = world.run(&words.split(' ').collect::<Vec<_>>());
+    cli::expect(&output, 0);
+    let told: serde_json::Value = serde_json::from_str(&cli::out(&output)).unwrap();
+    assert_eq!(told["all_hold"], true);
+    let rounds = told["rounds"].as_array().unwrap();
+    assert_eq!(rounds.len(), 2);
+    for round in rounds {
+        assert!(round["ledger"]["acknowledged"].as_u64() > Some(0), "{round}");
+        assert_eq!(round["ledger"]["lost"], 0, "{round}");
+        assert_eq!(round["data"]["subject"], "1 warehouse");
+    }
+    let refused = world.run(&["bench", "tpcc", "crash", "-h", "127.0.0.1"]);
+    cli::expect(&refused, 2);
+    assert!(cli::err(&refused).contains("only the server of a sandbox may be killed"));
+}
+
+#[test]
+fn the_command_names_broken_rules_and_exits_with_3() {
+    let mut server = fixture::mariadb();
+    let statements = small_database("tpcc", OWN);
+    server.filled_with("tpcc-small", statements.iter().map(String::as_str));
+    let (_, mut session) = connect(&server, "tpcc");
+    let world = World::new();
+    let socket = server.sandbox.meta().socket.display().to_string();
+    let words = ["bench", "tpcc", "check", "-uroot", "-Dtpcc", "--schema=own", "-S", &socket];
+    let output = world.run(&words);
+    cli::expect(&output, 0);
+    let text = cli::out(&output);
+    assert!(text.starts_with("tpcc check: all 17 rules hold\n1 warehouse, "), "{text}");
+    run_all(&mut session, "UPDATE district SET d_next_o_id = 3003 WHERE d_id = 7");
+    let output = world.run(&words);
+    cli::expect(&output, 3);
+    let text = cli::out(&output);
+    assert!(text.contains("\n      w 1, d 7: 3000 / 3000, expected 3002\n"), "{text}");
+    let last = "\n\ntpcc check: 1 of 16 rules broken: C2\n";
+    assert!(text.ends_with(last) && text.lines().all(|line| line.len() <= 80), "{text}");
 }

@@ -16,7 +16,9 @@ mod statements;
 pub mod sysbench;
 mod text;
 
-pub use data_verdicts::{data_verdicts_json, data_verdicts_text};
+pub use data_verdicts::{
+    crash_rounds_json, crash_rounds_text, data_verdicts_json, data_verdicts_text,
+};
 pub use overlay::{DifferingSetting, MULTI_RUN_FORMATS, write_side_by_side};
 pub use statements::STATEMENT_FORMATS;
 pub use text::{

@@ -392,7 +392,7 @@ fn parse_time_flag(args: &ArgMatches, name: &str, mistakes: &mut Vec<Mistake>) -
     }
 }
 
-fn parse_count_flag(
+pub(super) fn parse_count_flag(
     args: &ArgMatches,
     name: &str,
     least: u64,

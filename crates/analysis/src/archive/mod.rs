@@ -34,7 +34,9 @@ mod types;
 mod waits;
 mod writer;
 
-pub use crate::recorder::{BrokenRow, DataState, DataVerdict, DataVerdicts};
+pub use crate::recorder::{
+    BrokenRow, CrashRound, DataState, DataVerdict, DataVerdicts, LedgerBalance,
+};
 pub use baselines::{is_same_folder, name_baseline, read_baselines, reason_to_keep, remove_run};
 pub use convert::{finite_counters, join_variables};
 pub use error::ArchiveError;

@@ -7,6 +7,7 @@
 mod atomic_histogram;
 mod audit;
 mod collect;
+mod crash_rounds;
 mod data_verdicts;
 mod facts;
 mod replay_totals;
@@ -19,6 +20,7 @@ mod types;
 
 pub use audit::{AuditBand, AuditCount, LatencyLimit, LoadAudit, NamedRate};
 pub use collect::{LoadEnding, Recorder};
+pub use crash_rounds::{CrashRound, LedgerBalance};
 pub use data_verdicts::{BrokenRow, DataState, DataVerdict, DataVerdicts};
 pub use facts::{KeyChoice, ReplayFacts, ReplayTiming, StatementRepeats, WorkloadFacts};
 pub use replay_totals::{LeftOut, ReplayTotals, ReplayedClass};

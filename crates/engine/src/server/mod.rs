@@ -41,6 +41,8 @@ pub trait ServerControl: Send {
     /// # Errors
     /// When it doesn't stop.
     fn stop(&mut self) -> anyhow::Result<()>;
+    /// Ends it at once, by SIGKILL, and waits until it is gone.
+    fn kill(&mut self);
     /// Starts it with these settings beside its own and waits until it answers.
     ///
     /// # Errors

@@ -31,8 +31,8 @@ use crate::base::{Nanos, Stop};
 use crate::client;
 use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
 use crate::recorder::{
-    CounterSpec, DataVerdicts, EventError, EventErrorKind, EventOutcome, EventRecord, LoadAudit,
-    StepLatency, Tally, WorkloadFacts,
+    CounterSpec, DataVerdicts, EventError, EventErrorKind, EventOutcome, EventRecord,
+    LedgerBalance, LoadAudit, StepLatency, Tally, WorkloadFacts,
 };
 
 pub use data_action::{DataAction, DataDeed};
@@ -267,6 +267,20 @@ pub trait Workload: Send + Sync {
     /// When the server refuses, or the data are not there.
     fn check_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
         anyhow::bail!("this workload states no rules for its data")
+    }
+    /// Opens a new book of what workers see acknowledged, on the data as they are: for kinds with [`DataDeed::Crash`].
+    ///
+    /// # Errors
+    /// When the server can't be asked.
+    fn open_ledger(&self, _stop: &Stop) -> anyhow::Result<()> {
+        anyhow::bail!("this workload keeps no ledger")
+    }
+    /// Holds the book against the data, once no worker runs any more.
+    ///
+    /// # Errors
+    /// When the server can't be asked.
+    fn balance_ledger(&self, _stop: &Stop) -> anyhow::Result<LedgerBalance> {
+        anyhow::bail!("this workload keeps no ledger")
     }
     /// Tests with a few sessions, step by step, how far the server keeps transactions apart: for kinds with
     /// [`DataDeed::Isolation`].

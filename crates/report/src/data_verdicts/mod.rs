@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::archive::{BrokenRow, DataState, DataVerdict, DataVerdicts};
+use crate::archive::{BrokenRow, CrashRound, DataState, DataVerdict, DataVerdicts};
 use crate::text::table::TextTable;
 
 /// Width of the page.
@@ -63,9 +63,82 @@ pub fn data_verdicts_json(title: &str, verdicts: &DataVerdicts, seconds: f64) ->
     })
 }
 
+/// What came back after each kill: a table, the answer first and last.
+pub fn crash_rounds_text(title: &str, rounds: &[CrashRound]) -> String {
+    let answer = crash_answer(rounds);
+    let mut text = format!("{title}: {answer}\n\n");
+    let head = ["kill", "after s", "back s", "acknowledged", "lost", "surplus", "data"];
+    let mut setting = None;
+    let mut table = TextTable::new(&head).align_left("data");
+    let write_table = |table: &TextTable, text: &mut String| {
+        let mut lines = Vec::new();
+        table.write(PAGE, &mut lines).expect("memory takes every write");
+        *text += &String::from_utf8_lossy(&lines);
+    };
+    for round in rounds {
+        if setting.is_some_and(|before| before != &round.setting) {
+            write_table(&table, &mut text);
+            text.push('\n');
+            table = TextTable::new(&head).align_left("data");
+        }
+        if setting != Some(&round.setting) {
+            let name = if round.setting.is_empty() { "as it is" } else { &round.setting };
+            let _ = writeln!(text, "{name}: a clean start takes {:.1} s", round.clean_start_s);
+        }
+        setting = Some(&round.setting);
+        table.add_row(vec![
+            round.kill.to_string(),
+            format!("{:.1}", round.after_s),
+            format!("{:.1}", round.recovery_s),
+            round.ledger.acknowledged.to_string(),
+            round.ledger.lost.to_string(),
+            round.ledger.surplus.to_string(),
+            round.data.answer_text(),
+        ]);
+    }
+    write_table(&table, &mut text);
+    for round in rounds {
+        for example in round.ledger.examples.iter().take(1) {
+            let _ = writeln!(text, "\nlost, kill {}: {}", round.kill, example_text(example));
+        }
+    }
+    text += "\nA kill ends the process, not the machine: commits that the system had taken and \n\
+             not yet written survive it, and would not survive a power cut.\n";
+    let _ = writeln!(text, "\n{title}: {answer}");
+    text
+}
+
+fn crash_answer(rounds: &[CrashRound]) -> String {
+    let lost: u64 = rounds.iter().map(|round| round.ledger.lost).sum();
+    let acknowledged: u64 = rounds.iter().map(|round| round.ledger.acknowledged).sum();
+    let broken = rounds.iter().filter(|round| !round.data.all_hold()).count();
+    let kept = rounds.iter().filter(|round| round.is_kept()).count();
+    let kills = match rounds.len() {
+        1 => "1 kill".to_owned(),
+        many => format!("{many} kills"),
+    };
+    let data = match broken {
+        0 => "the data are whole".to_owned(),
+        broken => format!("the data are broken after {broken} of them"),
+    };
+    let promise = if kept == rounds.len() { "" } else { "; promises were broken" };
+    format!("{kills}, {data}, {lost} of {acknowledged} commits lost{promise}")
+}
+
+/// The same as JSON.
+pub fn crash_rounds_json(title: &str, rounds: &[CrashRound]) -> Value {
+    json!({
+        "title": title,
+        "all_hold": rounds.iter().all(CrashRound::is_kept),
+        "answer": crash_answer(rounds),
+        "rounds": rounds,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::LedgerBalance;
 
     fn verdict(id: &str, state: DataState, broken_rows: u64, note: &str) -> DataVerdict {
         let rule = "C_BALANCE + C_YTD_PAYMENT = delivered OL_AMOUNT".to_owned();
@@ -99,5 +172,28 @@ mod tests {
         assert_eq!(value["all_hold"], json!(false));
         assert_eq!(value["list"][1]["state"], json!("broken"));
         assert_eq!(value["list"][1]["examples"][0]["found"], json!("-10.00"));
+    }
+
+    #[test]
+    fn lost_commits_are_a_number_beside_each_setting() {
+        let round = |setting: &str, kill, lost, is_durable| CrashRound {
+            setting: setting.to_owned(),
+            kill,
+            is_durable,
+            sessions: 8,
+            ledger: LedgerBalance { acknowledged: 12_345, lost, ..LedgerBalance::default() },
+            ..CrashRound::default()
+        };
+        let (kept, lossy) =
+            ("innodb_flush_log_at_trx_commit=1", "innodb_flush_log_at_trx_commit=0");
+        let mut rounds = vec![round(lossy, 1, 678, false), round(kept, 1, 0, true)];
+        let text = crash_rounds_text("tpcc crash", &rounds);
+        let first = "tpcc crash: 2 kills, the data are whole, 678 of 24690 commits lost";
+        assert!(text.starts_with(first) && text.trim_end().ends_with(first), "{text}");
+        assert_eq!(text.matches("a clean start takes").count(), 2);
+        assert!(text.lines().all(|line| line.chars().count() <= PAGE), "{text}");
+        rounds[1].ledger.lost = 1;
+        assert_eq!(crash_rounds_json("x", &rounds)["all_hold"], json!(false));
+        assert!(crash_answer(&rounds).ends_with("promises were broken"));
     }
 }

@@ -55,6 +55,10 @@ impl ServerControl for Sandbox {
         Ok(())
     }
 
+    fn kill(&mut self) {
+        Sandbox::kill(self);
+    }
+
     fn start(&mut self, settings: &Settings) -> anyhow::Result<()> {
         anyhow::ensure!(!self.is_running(), "the server is already running");
         fail_on_mistakes(arguments::check_settings(settings))?;

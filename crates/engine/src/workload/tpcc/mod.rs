@@ -9,6 +9,7 @@ mod deck;
 mod delivery_log;
 mod found_data;
 mod inputs;
+mod ledger;
 mod load;
 mod load_record;
 mod nonuniform;
@@ -19,12 +20,14 @@ mod terminals;
 mod transactions;
 mod worker;
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use anyhow::Context as _;
 
 use crate::base::Stop;
 use crate::client::Target;
 use crate::plan::{OptionSpec, Options};
-use crate::recorder::{DataVerdicts, LoadAudit, WorkloadFacts};
+use crate::recorder::{DataVerdicts, LedgerBalance, LoadAudit, WorkloadFacts};
 
 use super::{
     BoxedWorker, DataAction, DataDeed, DataJob, Endpoint, StatementPreview, WorkerContext,
@@ -35,6 +38,7 @@ use self::audit::AuditBook;
 use self::delivery_log::DeliveryLog;
 use self::found_data::FoundData;
 use self::inputs::TransactionKind;
+use self::ledger::LedgerBook;
 use self::options::TpccSettings;
 use self::terminals::TerminalQueue;
 use self::transactions::TpccStatement;
@@ -88,15 +92,23 @@ impl WorkloadKind for TpccKind {
             queue: TerminalQueue::default(),
             delivery_log,
             data_notes: Mutex::default(),
+            ledger: Mutex::default(),
         }))
     }
 }
 
-const DATA_ACTIONS: &[DataAction] = &[DataAction {
-    name: "check",
-    help: "Hold the data against the consistency conditions",
-    deed: DataDeed::Check,
-}];
+const DATA_ACTIONS: &[DataAction] = &[
+    DataAction {
+        name: "check",
+        help: "Hold the data against the consistency conditions",
+        deed: DataDeed::Check,
+    },
+    DataAction {
+        name: "crash",
+        help: "Kill the server of a sandbox in a load, and check what is left",
+        deed: DataDeed::Crash,
+    },
+];
 
 /// The workload.
 pub(super) struct TpccWorkload {
@@ -110,9 +122,15 @@ pub(super) struct TpccWorkload {
     delivery_log: Option<DeliveryLog>,
     /// What the last `prepare_data` had to tell.
     data_notes: Mutex<Vec<String>>,
+    /// What is acknowledged, while somebody wants to know.
+    ledger: Mutex<Option<Arc<LedgerBook>>>,
 }
 
 impl TpccWorkload {
+    fn ledger(&self) -> Option<Arc<LedgerBook>> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// What the tables hold. Where nobody has looked, as in a dry run, what a load would make.
     fn found(&self) -> &FoundData {
         self.found.get_or_init(|| FoundData::planned(&self.settings))
@@ -165,6 +183,15 @@ impl Workload for TpccWorkload {
     }
     fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         load::drop_tables(&self.target, job)
+    }
+    fn open_ledger(&self, stop: &Stop) -> anyhow::Result<()> {
+        let book = LedgerBook::open(&self.target, self.found().warehouses, stop)?;
+        *self.ledger.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(book));
+        Ok(())
+    }
+    fn balance_ledger(&self, stop: &Stop) -> anyhow::Result<LedgerBalance> {
+        let book = self.ledger().context("no ledger was opened")?;
+        book.balance(&self.target, stop)
     }
     fn check_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
         check::check_tables(&self.target, &self.settings.schema, job)

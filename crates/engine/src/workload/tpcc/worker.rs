@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::TpccWorkload;
 use super::audit::AuditCounts;
 use super::inputs::{TransactionInput, TransactionKind};
+use super::ledger::LedgerBook;
 use super::schema::DISTRICTS;
 use super::terminals::{DueTransaction, Terminal};
 use super::transactions::{TerminalPlace, TransactionEnding, TransactionRunner, run_transaction};
@@ -33,6 +34,7 @@ pub(super) struct TpccWorker<'a> {
     current: Option<DueTransaction>,
     ending: Option<TransactionEnding>,
     counts: Arc<AuditCounts>,
+    ledger: Option<Arc<LedgerBook>>,
 }
 
 impl<'a> TpccWorker<'a> {
@@ -46,9 +48,9 @@ impl<'a> TpccWorker<'a> {
             };
             Box::new(Terminal::new(&workload.settings, found, part.seed, number, place))
         });
-        let counts = workload.audit.new_counts();
+        let (counts, ledger) = (workload.audit.new_counts(), workload.ledger());
         let (runner, current, ending) = (None, None, None);
-        TpccWorker { workload, part, terminal, runner, current, ending, counts }
+        TpccWorker { workload, part, terminal, runner, current, ending, counts, ledger }
     }
 
     /// Opens a session and brings it to the state that transactions need.
@@ -91,6 +93,9 @@ impl<'a> TpccWorker<'a> {
         }
         if let Some(ending) = &self.ending {
             self.counts.note_ending(ending);
+            if let Some(ledger) = &self.ledger {
+                ledger.note_ending(transaction.place, ending);
+            }
         }
         if !is_queued {
             self.counts.note_done(&transaction.input, transaction.place.warehouse);
