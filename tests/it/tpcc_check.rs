@@ -369,6 +369,31 @@ fn acknowledged_commits_survive_a_kill() {
     assert!(cli::err(&refused).contains("only the server of a sandbox may be killed"));
 }
 
+/// InnoDB's levels differ in the reads that repeat: cases are what its locks and snapshots make of them.
+#[test]
+fn isolation_tests_tell_the_case_and_leave_the_data_as_they_were() {
+    let mut server = fixture::mariadb();
+    let statements = small_database("tpcc", OWN);
+    server.filled_with("tpcc-small", statements.iter().map(String::as_str));
+    let (target, _session) = connect(&server, "tpcc");
+    let stop = Stop::new();
+    let mut job = DataJob { threads: 1, seed: 1, stop: &stop, progress: &mut |_| {} };
+    let verdicts = tpcc(&target, &[]).test_isolation(&mut job).unwrap();
+    assert_eq!(verdicts.list.len(), 33);
+    let of_level = |level: &str| {
+        let rules = verdicts.list.iter().filter(|verdict| verdict.rule.starts_with(level));
+        let broken = rules.clone().filter(|verdict| verdict.state == DataState::Broken);
+        let broken: Vec<&str> = broken.map(|verdict| verdict.id.as_str()).collect();
+        let cases = rules.filter_map(|verdict| verdict.note.strip_prefix("case "));
+        (broken.join(" "), cases.filter_map(|note| note.chars().next()).collect::<String>())
+    };
+    let told = || format!("{:#?}", verdicts.list);
+    assert_eq!(of_level("RC: "), ("I7 I8 I9".to_owned(), "DDD".to_owned()), "{}", told());
+    assert_eq!(of_level("RR: "), (String::new(), "DAD".to_owned()), "{}", told());
+    assert_eq!(of_level("SER: "), (String::new(), "AAA".to_owned()), "{}", told());
+    assert!(check(&target, &[("schema", "own")]).unwrap().all_hold(), "all was put back");
+}
+
 #[test]
 fn the_command_names_broken_rules_and_exits_with_3() {
     let mut server = fixture::mariadb();

@@ -9,6 +9,7 @@ mod deck;
 mod delivery_log;
 mod found_data;
 mod inputs;
+mod isolation;
 mod ledger;
 mod load;
 mod load_record;
@@ -104,6 +105,11 @@ const DATA_ACTIONS: &[DataAction] = &[
         deed: DataDeed::Check,
     },
     DataAction {
+        name: "isolation",
+        help: "Run the tests of atomicity and isolation on one district",
+        deed: DataDeed::Isolation,
+    },
+    DataAction {
         name: "crash",
         help: "Kill the server of a sandbox in a load, and check what is left",
         deed: DataDeed::Crash,
@@ -183,6 +189,10 @@ impl Workload for TpccWorkload {
     }
     fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         load::drop_tables(&self.target, job)
+    }
+    fn test_isolation(&self, job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
+        let levels: Vec<&str> = self.settings.tested_levels.iter().map(String::as_str).collect();
+        isolation::run_tests(&self.target, &levels, job)
     }
     fn open_ledger(&self, stop: &Stop) -> anyhow::Result<()> {
         let book = LedgerBook::open(&self.target, self.found().warehouses, stop)?;

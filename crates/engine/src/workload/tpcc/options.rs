@@ -49,6 +49,8 @@ pub(super) struct TpccSettings {
     pub(super) csv_dir: Option<PathBuf>,
     /// As in `SET TRANSACTION ISOLATION LEVEL`.
     pub(super) isolation: String,
+    /// Levels that the tests of isolation go through.
+    pub(super) tested_levels: Vec<String>,
     /// Terminals that key and think, ten per warehouse.
     pub(super) paced: bool,
     /// Factor on keying and think times.
@@ -75,10 +77,12 @@ const MOST_PARTITIONS: u64 = 1024;
 
 const METHODS: [&str; 3] = ["auto", "load-data", "insert"];
 
+/// Levels of isolation, weakest first.
+const ISOLATION_LEVELS: [&str; 3] = ["read-committed", "repeatable-read", "serializable"];
+
 pub(super) fn option_specs() -> Vec<OptionSpec> {
     use OptionKind::{Count, Number, Switch, Text};
     let spec = OptionSpec::new;
-    let levels = ["read-committed", "repeatable-read", "serializable"];
     vec![
         spec("warehouses", Count, "", "warehouses [prepare: 1; run: all there are]")
             .with_alias("scale"),
@@ -92,7 +96,12 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("time-scale", Number, "1", "paced: factor on keying and think times"),
         spec("delivery-log", Text, "", "file for a line about each delivery"),
         spec("mix", OptionKind::one_of(&["deck240", "deck23"]), "deck240", "deck of cards"),
-        spec("isolation", OptionKind::one_of(&levels), "repeatable-read", "isolation level"),
+        spec(
+            "isolation",
+            OptionKind::one_of(&ISOLATION_LEVELS),
+            "",
+            "isolation level [repeatable-read]",
+        ),
         spec("foreign-keys", Switch, "off", "prepare: declare the foreign keys"),
         spec("history-key", Switch, "off", "prepare: give table history a primary key"),
         spec("partitions", Count, "0", "prepare: partitions of each table by warehouse"),
@@ -165,7 +174,11 @@ impl TpccSettings {
             },
             verify: options.switch("verify"),
             csv_dir: options.text("csv").map(PathBuf::from),
-            isolation: options.text("isolation").unwrap_or_default().replace('-', " "),
+            isolation: options.text("isolation").unwrap_or(ISOLATION_LEVELS[1]).replace('-', " "),
+            tested_levels: match options.text("isolation") {
+                Some(level) => vec![level.replace('-', " ")],
+                None => ISOLATION_LEVELS.map(|level| level.replace('-', " ")).into(),
+            },
             paced: options.switch("paced"),
             time_scale,
             delivery_log: options.text("delivery-log").map(PathBuf::from),
