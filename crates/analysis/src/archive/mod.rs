@@ -32,6 +32,7 @@ mod tests;
 mod trial;
 mod types;
 mod waits;
+mod warmed;
 mod writer;
 
 pub use crate::recorder::{
@@ -51,9 +52,10 @@ pub use recorded_names::{
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,
     RunMeta, RunRecord, RunState, SampleRecord, ServerRecord, StageRecord, StepRecord, TallyRecord,
-    Trial, UnopenedRecord, VariableRecord, WarmedRecord,
+    Trial, UnopenedRecord, VariableRecord,
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
+pub use warmed::WarmedRecord;
 pub use writer::RunWriter;
 
 /// Version of the folder's layout; a reader refuses newer ones.

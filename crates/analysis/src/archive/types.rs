@@ -8,6 +8,7 @@ use super::WaitsRecord;
 use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
+use super::warmed::WarmedRecord;
 use crate::recorder::{
     DataVerdicts, Histogram, LoadAudit, ReplayTotals, SparseHistogram, WorkloadFacts, new_histogram,
 };
@@ -216,25 +217,6 @@ pub struct StepRecord {
     /// How quiet the machine was just before and just after, raw.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub noise: Counters,
-}
-
-/// What warming did.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct WarmedRecord {
-    /// Strategy.
-    pub strategy: String,
-    /// How long it took.
-    pub seconds: f64,
-    /// Pages in the pool before.
-    pub pages_before: u64,
-    /// Pages in the pool after.
-    pub pages_after: u64,
-    /// Pages read from disk meanwhile.
-    pub pages_read: u64,
-    /// Bytes read from disk meanwhile.
-    pub bytes_read: u64,
-    /// What was left out, in words.
-    pub notes: Vec<String>,
 }
 
 /// A stage of an open loop whose rate changes.

@@ -193,8 +193,8 @@ caveat_texts! {
         "repeat both, in alternating order, at least 5 times, or let `sweat run` do it";
     BROKEN_DATA = "BROKEN-DATA" Void, "the data break rules of their workload",
         "{when}, {answer}{example}",
-        "`sweat bench WORKLOAD check` lists the rows; make the data anew, and report it if the load \
-         broke them";
+        "`sweat bench WORKLOAD check` lists the rows; make the data anew, and report it if \
+         the load broke them";
     SIDE_EFFECT = "SIDE-EFFECT" Warn, "a setting moved another one with it, or the server rounded \
          it",
         "{first}{more}",
