@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use crate::fixture::{self, Fixture};
 
-/// Command lines that change nothing that others need. `$DB` stands for the words that name socket, user and database.
+/// Command lines that change nothing that others need. `$DB` stands for the words that name socket, user and database,
+/// `$OWN` for the folder of scripts that belong to them.
 const CASES: &[&str] = &[
     "--help",
     "--version",
@@ -84,6 +85,27 @@ const CASES: &[&str] = &[
     "oltp_read_write $DB prepare",
     "--test=oltp_read_only $DB --num-threads=2 --max-requests=10 --max-time=5 run",
     "--test=/usr/share/sysbench/oltp_read_only.lua $DB --events=10 run",
+    "-- cpu --events=2 run",
+    "--test cpu run",
+    "--test=",
+    "--config-file cpu --events=2 --cpu-max-prime=10 run",
+    "oltp_read_only --mysql-host= --events=1 run",
+    "/usr/share/sysbench/oltp_common.lua run",
+    "$OWN/reports.lua --time=3 --report-interval=2 --report-checkpoints=1 run",
+    "$OWN/json.lua $DB --time=3 --report-interval=2 run",
+    "$OWN/options.lua help",
+    "$OWN/options.lua show",
+    "$OWN/options.lua --percent=75 --events=1 run",
+    "$OWN/returns.lua prepare",
+    "$OWN/returns.lua cleanup",
+    "$OWN/returns.lua nothing",
+    "$OWN/returns.lua zero",
+    "$OWN/returns.lua no",
+    "$OWN/returns.lua broken",
+    "$OWN/failures.lua prepare",
+    "$OWN/failures.lua --how=table --events=1 run",
+    "$OWN/failures.lua --how=nothing --events=1 run",
+    "$OWN/failures.lua --how --events=1 run",
 ];
 
 /// Command lines on a database of their own, one after the other.
@@ -104,7 +126,15 @@ const SYSTEM_CASES: &[&str] = &[
     "cpu --cpu-max-prime=0 run",
     "cpu --events=20 --threads=2 --cpu-max-prime=200 --rand-seed=7 --verbosity=2 run",
     "memory --memory-total-size=10M run",
+    "cpu --cpu-max-prime=1 --events=3 run",
+    "cpu --events=2 --cpu-max-prime=10 --verbosity=4 run",
     "memory --memory-block-size=3 run",
+    "memory --memory-block-size=4 run",
+    "memory --memory-total-size=0 --time=1 run",
+    "memory --memory-total-size=1M --verbosity=4 --threads=2 run",
+    "memory --memory-total-size=10M --memory-oper=none run",
+    "threads --thread-yields=0 --events=5 --verbosity=4 run",
+    "mutex --mutex-locks=10 --verbosity=5 run",
     "memory --memory-oper=foo run",
     "memory --memory-oper=read --memory-access-mode=rnd --memory-total-size=10M --threads=2 run",
     "threads --events=5 run",
@@ -115,6 +145,9 @@ const SYSTEM_CASES: &[&str] = &[
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrd --events=2 run",
     "fileio --file-num=2 --file-total-size=1M prepare",
     "fileio --file-num=2 --file-total-size=1M prepare",
+    "fileio --file-num=2 --file-total-size=4M --file-test-mode=rndrd --events=2 run",
+    "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrd --file-block-size=4K \
+     --file-extra-flags=sync --events=3 run",
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrw --events=300 run",
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=seqrd --events=30 run",
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndwr --file-fsync-all --events=9 \
@@ -146,7 +179,8 @@ impl PeerProgram<'_> {
         let socket = server.sandbox.meta().socket.display().to_string();
         let database =
             format!("--mysql-socket={socket} --mysql-user=root --mysql-db={}", self.database);
-        let line = line.replace("$DB", &database);
+        let own = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/command_lines");
+        let line = line.replace("$DB", &database).replace("$OWN", own);
         let output = Command::new(self.path)
             .args(line.split_whitespace())
             .current_dir(self.folder)

@@ -26,8 +26,18 @@ const NEVER: Duration = Duration::from_secs(365 * 86_400);
 /// An interval that lacks no more than this is whole.
 const TOLERANCE_S: f64 = 0.02;
 
-/// Makes a report; says whether there is one of this name.
-pub(super) type ReportHook<'a> = &'a dyn Fn(&str, &[(&str, f64)]) -> bool;
+/// When a report is made; each has globals of its own in sysbench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReportMoment {
+    /// At the end of an interval.
+    Interval,
+    Checkpoint,
+    /// When the load is over.
+    End,
+}
+
+/// Makes a report; says whether there is one for this moment.
+pub(super) type ReportHook<'a> = &'a dyn Fn(ReportMoment, &[(&str, f64)]) -> bool;
 
 /// A test that is ready to run.
 pub(super) struct LoadTest<'a> {
@@ -35,7 +45,7 @@ pub(super) struct LoadTest<'a> {
     pub(super) family: TestFamily,
     /// Whether it is a script, whose statements decide what its reports show.
     pub(super) is_script: bool,
-    /// Reports that a script makes itself: by name, with values; whether it has this one.
+    /// Reports that a script makes itself.
     pub(super) hook: Option<ReportHook<'a>>,
     /// Says what is behind a failure, given its words.
     pub(super) explain: Option<&'a dyn Fn(&str)>,
@@ -160,8 +170,8 @@ impl<'a> LoadPrinter<'a> {
         }
     }
 
-    /// Lets the script make the report, if it has one of this name.
-    fn call_hook(&self, name: &str, figures: &LoadFigures) -> bool {
+    /// Lets the script make the report, if it has one.
+    fn call_hook(&self, moment: ReportMoment, figures: &LoadFigures) -> bool {
         let Some(hook) = self.test.hook else { return false };
         let count = |name: &str| figures.count(name) as f64;
         let percentile_ms = figures.percentiles.first().map_or(0.0, |(_, ms)| *ms);
@@ -177,7 +187,7 @@ impl<'a> LoadPrinter<'a> {
             ("errors", figures.errors as f64),
             ("reconnects", figures.reconnects as f64),
         ];
-        if name == "report_intermediate" {
+        if moment == ReportMoment::Interval {
             values.push(("queue_length", figures.queued as f64));
             values.push(("concurrency", figures.in_flight as f64));
         } else {
@@ -186,7 +196,7 @@ impl<'a> LoadPrinter<'a> {
             values.push(("latency_avg", figures.mean_ms / 1000.0));
             values.push(("latency_sum", figures.sum_ms / 1000.0));
         }
-        hook(name, &values)
+        hook(moment, &values)
     }
 
     fn add_interval(&mut self, interval: &Interval) {
@@ -228,7 +238,7 @@ impl<'a> LoadPrinter<'a> {
         let figures = self.figures(&self.line);
         let settings = self.settings;
         match settings.format {
-            OutputFormat::Text if self.call_hook("report_intermediate", &figures) => {}
+            OutputFormat::Text if self.call_hook(ReportMoment::Interval, &figures) => {}
             OutputFormat::Text => {
                 let line = IntervalHeading {
                     family: self.family(),
@@ -254,16 +264,16 @@ impl<'a> LoadPrinter<'a> {
         if self.settings.format == OutputFormat::Text {
             let console = self.settings.console;
             console.print_notice(&format!("[ {at_s:.0}s ] Checkpoint report:\n"));
-            self.print_report(None);
+            self.print_report(ReportMoment::Checkpoint, None);
         }
         self.since_checkpoint = self.since_checkpoint.next_span();
     }
 
     /// The report of all since the last checkpoint.
-    fn print_report(&self, unfinished: Option<u64>) {
+    fn print_report(&self, moment: ReportMoment, unfinished: Option<u64>) {
         if self.test.hook.is_some() {
             let figures = self.figures(&self.since_checkpoint);
-            if self.call_hook("report_cumulative", &figures) {
+            if self.call_hook(moment, &figures) {
                 return;
             }
         }
@@ -283,14 +293,20 @@ impl<'a> LoadPrinter<'a> {
         } else {
             String::new()
         };
-        histogram + &texts::final_report_text(&report, &self.figures(span))
+        let mut text = histogram + &texts::final_report_text(&report, &self.figures(span));
+        if self.settings.preamble.debug {
+            let totals = span.worker_totals();
+            let totals = totals.iter().map(|worker| (worker.events, worker.time.to_seconds()));
+            text += &texts::worker_text(totals);
+        }
+        text
     }
 
     /// The end of the load.
     fn print_end(&self, unfinished: Option<u64>) {
         let settings = self.settings;
         match settings.format {
-            OutputFormat::Text => self.print_report(unfinished),
+            OutputFormat::Text => self.print_report(ReportMoment::End, unfinished),
             OutputFormat::Json => {
                 let summary = self.figures(&self.since_checkpoint);
                 print_now(&texts::json_document(
@@ -335,6 +351,10 @@ pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
     let mut started = || {
         begun.store(true, Ordering::Relaxed);
         if is_text {
+            for thread in 0..settings.threads {
+                console.print_debug(&format!("Worker thread (#{thread}) started"));
+                console.print_debug(&format!("Worker thread (#{thread}) initialized"));
+            }
             console.print_notice("Threads started!\n\n");
             if settings.warmup_s > 0 {
                 let seconds = settings.warmup_s;
@@ -437,8 +457,12 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
         let is_timed =
             settings.time_s > 0 && printer.total_s + TOLERANCE_S >= settings.time_s as f64;
         let limit = if is_timed { "Time" } else { "Event" };
-        console.print_detail(&format!("{limit} limit exceeded, exiting...\n"));
-        if settings.threads > 1 {
+        // Tests that end by themselves reach no limit.
+        let has_limit = is_timed || !["memory", "mutex"].contains(&test.name);
+        if has_limit {
+            console.print_detail(&format!("{limit} limit exceeded, exiting...\n"));
+        }
+        if has_limit && settings.threads > 1 {
             let more = settings.threads - 1;
             console.print_detail(&format!("(last message repeated {more} times)\n"));
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::console::SysbenchConsole;
-use super::reader::SysbenchWords;
+use super::reader::{SysbenchWords, read_lax_number};
 use super::settings::CommonSettings;
 use crate::base::reactor::block_on;
 use crate::base::{Secret, Stop};
@@ -37,6 +37,9 @@ pub(super) fn check_driver(words: &SysbenchWords) -> Result<(), String> {
     match driver {
         "mysql" if !["auto", "disable"].contains(&mode) => {
             Err(format!("Invalid value for db-ps-mode: {mode}"))
+        }
+        "mysql" if words.list("mysql-socket").is_empty() && words.list("mysql-host").is_empty() => {
+            Err("No MySQL hosts specified, aborting".to_owned())
         }
         "mysql" => Ok(()),
         "pgsql" => Err("PostgreSQL is not supported, only MySQL and MariaDB are".to_owned()),
@@ -82,11 +85,7 @@ pub(super) fn address_plans(
         };
         return Ok(sockets.iter().map(by_socket).collect());
     }
-    let ports: Result<Vec<u16>, String> = ports
-        .iter()
-        .map(|port| port.parse().map_err(|_| format!("Invalid MySQL port: {port}")))
-        .collect();
-    let ports = ports?;
+    let ports: Vec<u16> = ports.iter().map(|port| read_lax_number(port) as u16).collect();
     let by_host = |host: &&str| {
         let host = Some((*host).to_owned());
         let plan = plan.clone();

@@ -5,7 +5,7 @@
 mod final_report;
 mod formats;
 
-pub use final_report::{FinalReport, final_report_text, histogram_text};
+pub use final_report::{FinalReport, final_report_text, histogram_text, worker_text};
 pub use formats::{csv_header, csv_line, json_document};
 
 use crate::analysis::LoadFigures;

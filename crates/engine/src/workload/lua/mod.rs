@@ -31,7 +31,7 @@ use self::state::{LuaHost, LuaState, SharedScript, StateRole};
 use self::statements::StatementClasses;
 use self::worker::LuaWorker;
 
-pub use commands::{ReportState, ScriptInfo, read_script, run_command};
+pub use commands::{ReportState, ScriptInfo, find_refused_value, read_script, run_command};
 pub use kind::LuaKind;
 pub use random::RandomSettings;
 pub use settings::{
@@ -124,6 +124,21 @@ impl LuaWorkload {
         reactor::block_on(state.call_hook("done", None)).map(|_| ())
     }
 
+    /// Makes a report of the whole load, in the state of [`LuaWorkload::run_init_early`]; says whether the script has it.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub fn call_final_report(
+        &self,
+        name: &str,
+        values: &[(&str, f64)],
+    ) -> Result<bool, ScriptError> {
+        match &self.lock_load().global {
+            Some(GlobalState(state)) => state.call_report(name, values),
+            None => Ok(false),
+        }
+    }
+
     fn lock_load(&self) -> std::sync::MutexGuard<'_, LoadLife> {
         self.load.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -156,11 +171,11 @@ impl LuaWorkload {
     fn run_init(&self, part: &WorkerContext) -> Result<LuaState, ScriptError> {
         let state = commands::load_global(&self.setup, &self.shared, 0, part.abandon.clone())?;
         state.export_options(part.workers)?;
+        reactor::block_on(state.call_hook("init", None))?;
         if !state.has_function("event") && !state.replaces_thread_run() {
             let name = commands::base_name(&self.setup.source);
             return Err(ScriptError::new(format!("cannot find the event() function in {name}")));
         }
-        reactor::block_on(state.call_hook("init", None))?;
         Ok(state)
     }
 

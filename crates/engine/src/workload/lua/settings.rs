@@ -62,6 +62,8 @@ pub struct ScriptOption {
     pub default: Option<String>,
     /// What it takes.
     pub kind: ScriptOptionType,
+    /// Whether a function of the script decides on its values.
+    pub is_checked: bool,
 }
 
 impl ScriptOption {
@@ -248,6 +250,7 @@ mod tests {
             description: String::new(),
             default: None,
             kind,
+            is_checked: false,
         };
         let read = |kind, text: &str| option(kind).value_from(text);
         assert_eq!(read(ScriptOptionType::Bool, ""), Some(ScriptValue::Switch(true)));

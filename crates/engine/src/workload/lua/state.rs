@@ -29,12 +29,14 @@ use crate::base::Stop;
 const PRELUDE: [(&str, &str); 5] = [
     ("=[core]", include_str!("prelude/core.lua")),
     ("=[random]", include_str!("prelude/random.lua")),
-    ("=[sql]", include_str!("prelude/sql.lua")),
+    ("=[string \"sysbench.sql.lua\"]", include_str!("prelude/sql.lua")),
     ("=[legacy]", include_str!("prelude/legacy.lua")),
     ("=[reports]", include_str!("prelude/reports.lua")),
 ];
 /// The version whose scripts ours understand.
 const VERSION: &str = "1.0.20";
+/// What sysbench says of an error that is a table or nothing.
+const NOT_TEXT: &str = "(not a string)";
 /// What Lua says where a script yields to nobody.
 const YIELDED: &str = "attempt to yield from outside a coroutine";
 /// Where sysbench looks for modules besides `LUA_PATH`.
@@ -244,9 +246,19 @@ impl LuaState {
                 description: text(parts.get(1)).unwrap_or_default(),
                 default: text(parts.get(2)),
                 kind: option_type(kind.unwrap_or(5)),
+                is_checked: parts.get(4).is_some_and(|own| own.as_boolean() == Some(true)),
             }
         };
         Ok(list.iter().map(option).collect())
+    }
+
+    /// Whether the script takes this text for its option.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub(super) fn accepts_option(&self, name: &str, text: &str) -> Result<bool, ScriptError> {
+        let accepts: Function = self.prelude.get("accepts_option").map_err(script_error)?;
+        accepts.call((name, text)).map_err(script_error)
     }
 
     /// Fills `sysbench.opt`, where `threads` is how many there really are, and the globals of a script that declares no options.
@@ -277,7 +289,7 @@ impl LuaState {
     fn set_options(&self, values: &[(String, ScriptValue)], is_legacy: bool) -> mlua::Result<()> {
         let globals = &self.globals;
         let sysbench: Table = globals.get("sysbench")?;
-        let opt: Table = sysbench.get("opt")?;
+        let opt = self.host.lua.create_table()?;
         for (name, value) in values {
             let value = self.lua_value(value)?;
             if is_legacy && !globals.get::<Value>(name.as_str())?.is_function() {
@@ -285,6 +297,7 @@ impl LuaState {
             }
             opt.set(name.as_str(), value)?;
         }
+        sysbench.set("opt", opt)?;
         if is_legacy {
             for (name, text) in &self.setup.given {
                 globals.set(name.as_str(), text.as_str())?;
@@ -430,7 +443,8 @@ fn module_path(setup: &ScriptSetup) -> String {
 fn empty_value(kind: ScriptOptionType) -> ScriptValue {
     match kind {
         ScriptOptionType::Text => ScriptValue::Text(String::new()),
-        ScriptOptionType::Bool => ScriptValue::Switch(false),
+        // As sysbench has it: what has no value is on.
+        ScriptOptionType::Bool => ScriptValue::Switch(true),
         ScriptOptionType::List => ScriptValue::List(Vec::new()),
         ScriptOptionType::Int | ScriptOptionType::Size | ScriptOptionType::Double => {
             ScriptValue::Number(0.0)
@@ -475,5 +489,7 @@ fn script_error(error: mlua::Error) -> ScriptError {
     };
     // Errors raised within errors repeat the calls.
     let traceback = traceback.split("\nstack traceback:").next().unwrap_or_default().to_owned();
+    let is_object = message == "nil" || message.starts_with("table: 0x");
+    let message = if is_object { NOT_TEXT } else { message };
     ScriptError { message: message.to_owned(), traceback }
 }
