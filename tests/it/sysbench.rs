@@ -331,7 +331,7 @@ fn built_in_workloads_report_as_the_scripts_do() {
     ] {
         let ours = PeerProgram { path: &own, database: "own", folder: folder.path() };
         let theirs = PeerProgram { path: &peer, database: "peer", folder: folder.path() };
-        let line = format!("{name} $DB --events=20 --report-interval=1 run");
+        let line = format!("{name} $DB --events=20 run");
         let ours = ours.run(&server, &format!("--native {line}"));
         wrong.extend(differences(&line, &ours, &theirs.run(&server, &line)));
     }
@@ -356,6 +356,61 @@ fn the_words_of_a_book_do_what_they_did() {
     let again = program.run(&server, "--test=oltp $DB cleanup");
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(server.sql("SHOW TABLES IN book").trim(), "");
+}
+
+#[test]
+fn sessions_are_dealt_to_all_servers_in_turn() {
+    let servers = [fixture::mariadb(), fixture::mariadb()];
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    for server in &servers {
+        server.sql("CREATE DATABASE dealt");
+        let program = PeerProgram { path: &own, database: "dealt", folder: folder.path() };
+        let made = program.run(server, "oltp_insert $DB --native --table-size=10 prepare");
+        assert_eq!(made.code, Some(0), "{made:?}");
+    }
+    let sockets =
+        servers.each_ref().map(|server| server.sandbox.meta().socket.display().to_string());
+    for native in ["--native", "--native=off"] {
+        let ran = Command::new(&own)
+            .args(["oltp_insert", native, "--threads=4", "--events=400", "--table-size=10", "run"])
+            .args(["--mysql-user=root", "--mysql-db=dealt"])
+            .arg(format!("--mysql-socket={}", sockets.join(",")))
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    }
+    let rows = servers.each_ref().map(|server| {
+        server.sql("SELECT COUNT(*) - 10 FROM dealt.sbtest1").trim().parse::<u64>().unwrap()
+    });
+    assert_eq!(rows[0] + rows[1], 800);
+    assert!(rows.iter().all(|rows| *rows > 0), "{rows:?}");
+}
+
+#[test]
+fn formats_for_programs_and_pages_are_whole_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    let run = |words: &str| {
+        let output = Command::new(&own)
+            .args(["threads", "--thread-yields=10", "--time=1", "--report-interval=0.5"])
+            .args(words.split_whitespace())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let stamped = run("--report-timestamps run");
+    let stamp = |line: &str| line.get(10..11) == Some("T") && line.get(23..27) == Some("Z [ ");
+    assert!(stamped.lines().any(|line| stamp(line) && line.contains("thds: 1 eps:")), "{stamped}");
+    let json: serde_json::Value =
+        serde_json::from_str(&run("--format=json --report-timestamps run")).unwrap();
+    assert!(json["intervals"][0]["utc"].as_str().is_some_and(|time| time.ends_with('Z')));
+    let csv = run("--format=csv --report-timestamps run");
+    assert!(csv.starts_with("utc,time_s,threads,events,eps,"), "{csv}");
+    let page = run("--format=html run");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
+    assert!(page.contains("<h1>threads</h1>") && page.contains("General statistics:"), "{page}");
 }
 
 #[test]

@@ -171,7 +171,20 @@ const OWN_OPTIONS: &[SysbenchOption] = &[
         Sweat,
     ),
     newer(option(General, "report-style", Text, Some("1.0"), "reports of {1.0, 1.1}"), Sweat),
-    newer(option(General, "format", Text, Some("text"), "reports as {text, json, csv}"), Sweat),
+    newer(
+        option(General, "format", Text, Some("text"), "reports as {text, json, csv, html}"),
+        Sweat,
+    ),
+    newer(
+        option(
+            General,
+            "report-timestamps",
+            Bool,
+            OFF,
+            "begin interval lines with the time in UTC",
+        ),
+        Sweat,
+    ),
     option(
         Random,
         "rand-type",

@@ -230,6 +230,8 @@ impl TestOptions {
             let value = match option.kind {
                 ArgKind::Bool if read_switch(value.as_deref()) == Some(true) => "on".to_owned(),
                 ArgKind::Bool => "off".to_owned(),
+                // Whole numbers keep all their digits.
+                ArgKind::Double if text.parse::<u64>().is_ok() => text.to_owned(),
                 ArgKind::Double => read_lax_number(text).to_string(),
                 ArgKind::Int | ArgKind::IntOrMore if text.is_empty() => "0".to_owned(),
                 ArgKind::Size | ArgKind::SizeNumber => read_size(text).to_string(),

@@ -7,21 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::console::{SysbenchConsole, print_complaint, print_now};
 use super::help_text::script_help;
-use super::load::{LoadTest, ReportMoment, run_test};
+use super::load::{LoadTest, run_test};
 use super::lookup::SCRIPT_FOLDERS;
 use super::option_table::{ArgKind, OptionSource, all_options, is_common};
+use super::printer::ReportMoment;
 use super::reader::{SysbenchWords, WordsError, read_lax_number, read_size, read_switch};
-use super::server::{address_plans, check_driver, print_script_connect_error};
+use super::server::{address_targets, check_driver, print_script_connect_error};
 use super::settings::CommonSettings;
 use super::{FAILED, OK, fail_words};
 use crate::base::Stop;
 use crate::base::distribution::DistributionOptions;
 use crate::client::Target;
 use crate::report::sysbench::TestFamily;
+use crate::workload::ErrorRule;
 use crate::workload::lua::{
-    DriverSettings, IgnoredErrors, LuaWorkload, RandomSettings, ReportState, ScriptError,
-    ScriptInfo, ScriptOption, ScriptOptionType, ScriptPrinter, ScriptSetup, ScriptSource,
-    ScriptValue, find_refused_value, read_script, run_command,
+    DriverSettings, LuaWorkload, RandomSettings, ReportState, ScriptError, ScriptInfo,
+    ScriptOption, ScriptOptionType, ScriptPrinter, ScriptSetup, ScriptSource, ScriptValue,
+    find_refused_value, read_script, run_command,
 };
 
 /// Commands that every script may have without declaring them.
@@ -193,12 +195,10 @@ impl ScriptTest<'_> {
     fn setup(&self, given: Vec<(String, String)>) -> Result<ScriptSetup, String> {
         let (words, settings) = (self.words, self.settings);
         let ignored = words.text("mysql-ignore-errors");
-        let ignored = IgnoredErrors::from_text(ignored)
-            .map_err(|part| format!("Invalid value for --mysql-ignore-errors: '{part}'"))?;
-        let plans = address_plans(words, settings)?;
-        let targets: Result<Vec<Target>, _> =
-            plans.iter().map(|plan| Target::new(plan).map(Target::with_multi_statements)).collect();
-        let targets = targets.map_err(|error| error.to_string())?;
+        let ignored = ErrorRule::from_option("mysql-ignore-errors", ignored)
+            .map_err(|_| format!("Invalid value for --mysql-ignore-errors: '{ignored}'"))?;
+        let targets = address_targets(words, settings)?;
+        let targets: Vec<Target> = targets.into_iter().map(Target::with_multi_statements).collect();
         let is_text = words.text("db-ps-mode") == "disable";
         let number = |name: &str| read_lax_number(words.text(name));
         let shape = DistributionOptions {

@@ -10,22 +10,30 @@ use crate::base::{Secret, Stop};
 use crate::client::{self, Target};
 use crate::plan::{AddressPlan, Protocol, SslMode, SslPlan};
 
-/// The one server that is meant by the words of the connection.
+/// The servers that are meant by the words of the connection, in the order in which sessions take them.
 ///
 /// # Errors
-/// What is fatal about them, or that there are several.
-pub(super) fn address_plan(
+/// What is fatal about them.
+pub(super) fn address_targets(
     words: &SysbenchWords,
     settings: &CommonSettings,
-) -> Result<AddressPlan, String> {
-    check_driver(words)?;
-    let mut plans = address_plans(words, settings)?;
-    if plans.len() > 1 {
-        return Err(
-            "several hosts, ports or sockets need the script: leave out --native".to_owned()
-        );
-    }
-    plans.pop().ok_or_else(|| "no MySQL host is named".to_owned())
+) -> Result<Vec<Target>, String> {
+    let plans = address_plans(words, settings)?;
+    let targets = plans.iter().map(|plan| {
+        Target::new(plan).map_err(|error| {
+            let why = error.to_string();
+            let host = plan.host.as_deref().unwrap_or_default();
+            match why.contains("failed to lookup address") {
+                true => format!(
+                    "unable to connect to MySQL server on host '{host}', port {}, aborting...\n\
+                     FATAL: error 2005: Unknown server host '{host}' (-2)",
+                    plan.port.unwrap_or(3306)
+                ),
+                false => why,
+            }
+        })
+    });
+    targets.collect()
 }
 
 /// Whether there is a driver of the name that was given, and of that mode.
@@ -47,11 +55,8 @@ pub(super) fn check_driver(words: &SysbenchWords) -> Result<(), String> {
     }
 }
 
-/// The servers that are meant by the words of the connection, in the order in which sessions take them.
-///
-/// # Errors
-/// What is fatal about them.
-pub(super) fn address_plans(
+/// How they are reached.
+fn address_plans(
     words: &SysbenchWords,
     settings: &CommonSettings,
 ) -> Result<Vec<AddressPlan>, String> {
@@ -177,7 +182,11 @@ pub(super) fn print_connect_failure(
             let socket = socket.display();
             (2002, format!("Can't connect to local server through socket '{socket}' ({code})"))
         }
-        (None, true) => (2002, format!("Can't connect to local server ({code})")),
+        (None, true) => {
+            let place = target.map(Target::address_text).unwrap_or_default();
+            let socket = place.trim_start_matches("unix ");
+            (2002, format!("Can't connect to local server through socket '{socket}' ({code})"))
+        }
         (None, false) => (2002, format!("Can't connect to server on '{host}' ({code})")),
     };
     console.print_fatal(&format!("error {code}: {text}"));

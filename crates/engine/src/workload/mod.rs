@@ -4,6 +4,7 @@
 
 pub mod cpu;
 mod endpoint;
+mod error_rule;
 mod event_loop;
 pub mod fileio;
 mod fill;
@@ -32,6 +33,7 @@ use crate::recorder::{
 };
 
 pub use endpoint::{Endpoint, EndpointKind};
+pub use error_rule::ErrorRule;
 pub use event_loop::BoxedWorker;
 pub use recorded::{RecordedKind, RecordedLoad};
 

@@ -9,6 +9,7 @@ mod connection;
 mod host_functions;
 mod interrupt;
 mod kind;
+mod module_paths;
 mod natives;
 mod random;
 mod request;
@@ -35,8 +36,8 @@ pub use commands::{ReportState, ScriptInfo, find_refused_value, read_script, run
 pub use kind::LuaKind;
 pub use random::RandomSettings;
 pub use settings::{
-    DriverSettings, FatalPrinter, IgnoredErrors, ScriptError, ScriptOption, ScriptOptionType,
-    ScriptPrinter, ScriptSetup, ScriptSource, ScriptValue, split_list,
+    DriverSettings, FatalPrinter, ScriptError, ScriptOption, ScriptOptionType, ScriptPrinter,
+    ScriptSetup, ScriptSource, ScriptValue, split_list,
 };
 
 /// Sessions that share a Lua state at most: mlua holds some 8,000 references into one, and a session needs a handful.
@@ -94,6 +95,12 @@ impl LuaWorkload {
             load: Mutex::default(),
             blocking_calls: OnceLock::new(),
         }
+    }
+
+    /// Knows already which calls hold a whole thread: the script was read.
+    #[must_use]
+    fn with_blocking_calls(self, calls: Vec<String>) -> LuaWorkload {
+        LuaWorkload { blocking_calls: OnceLock::from(calls), ..self }
     }
 
     /// Runs the top level and `init` now; the load that follows runs neither `init` nor `done`.

@@ -15,15 +15,16 @@ use mlua::{
 use super::connection::ScriptConnections;
 use super::host_functions::{ContextPointer, add_functions};
 use super::interrupt::{RunningStates, StateRegistration};
+use super::module_paths::{c_module_path, module_path};
 use super::natives::{NATIVES, ScriptContext};
 use super::random::{ScriptRandom, UniqueNumbers};
 use super::request::{ScriptRequest, perform_request};
 use super::settings::{
-    IgnoredErrors, ScriptError, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource,
-    ScriptValue,
+    ScriptError, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource, ScriptValue,
 };
 use super::statements::{StatementClasses, StatementTimes};
 use crate::base::Stop;
+use crate::workload::ErrorRule;
 
 /// Our side of what scripts call, in the order in which it is run.
 const PRELUDE: [(&str, &str); 5] = [
@@ -39,12 +40,6 @@ const VERSION: &str = "1.0.20";
 const NOT_TEXT: &str = "(not a string)";
 /// What Lua says where a script yields to nobody.
 const YIELDED: &str = "attempt to yield from outside a coroutine";
-/// Where sysbench looks for modules besides `LUA_PATH`.
-const MODULE_PATH: &str = "./?.lua;./?/init.lua;./src/lua/?.lua;\
-    {home}/.luarocks/share/lua/5.1/?.lua;\
-    {home}/.luarocks/share/lua/5.1/?/init.lua;{home}/.luarocks/share/lua/?.lua;\
-    /usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;/usr/share/sysbench/?.lua";
-
 /// What all states of one script share.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedScript {
@@ -160,13 +155,13 @@ impl LuaState {
         }
         prelude.set("arguments", arguments)?;
         let ignored = lua.create_table()?;
-        if let IgnoredErrors::Codes(codes) = &setup.driver.ignored {
+        if let ErrorRule::Restart(codes) = &setup.driver.ignored {
             for code in codes {
                 ignored.set(*code, true)?;
             }
         }
         prelude.set("ignored", ignored)?;
-        prelude.set("ignores_all", setup.driver.ignored == IgnoredErrors::All)?;
+        prelude.set("ignores_all", setup.driver.ignored == ErrorRule::RestartAll)?;
         add_functions(lua, prelude, setup, self.context)?;
         for (name, text) in PRELUDE {
             self.instance(text, name)?.call::<()>((prelude, &self.host.table))?;
@@ -297,10 +292,11 @@ impl LuaState {
             }
             opt.set(name.as_str(), value)?;
         }
-        sysbench.set("opt", opt)?;
+        sysbench.set("opt", &opt)?;
         if is_legacy {
             for (name, text) in &self.setup.given {
                 globals.set(name.as_str(), text.as_str())?;
+                opt.set(name.as_str(), text.as_str())?;
             }
         }
         Ok(())
@@ -423,21 +419,8 @@ impl LuaState {
 /// The prelude's table and the globals of a new session.
 fn new_tables(host: &LuaHost, setup: &ScriptSetup) -> mlua::Result<(Table, Table)> {
     let new_globals: Function = host.table.get("new_globals")?;
-    Ok((host.lua.create_table()?, new_globals.call(module_path(setup))?))
-}
-
-/// Where `require` looks.
-fn module_path(setup: &ScriptSetup) -> String {
-    let home = std::env::var("HOME").unwrap_or_default();
-    let mut path = MODULE_PATH.replace("{home}", &home);
-    for dir in &setup.module_dirs {
-        path = format!("{path};{}/?.lua", dir.display());
-    }
-    match std::env::var("LUA_PATH") {
-        Ok(own) if own.contains(";;") => own.replace(";;", &format!(";{path};")),
-        Ok(own) => own,
-        Err(_) => path,
-    }
+    let paths = (module_path(setup), c_module_path());
+    Ok((host.lua.create_table()?, new_globals.call(paths)?))
 }
 
 fn empty_value(kind: ScriptOptionType) -> ScriptValue {

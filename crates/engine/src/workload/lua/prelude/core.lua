@@ -112,11 +112,6 @@ sysbench = {
   },
 }
 
--- Nobody wants what scripts print among results: it goes where messages go, unless somebody takes it.
-P.print = P.print or function(text)
-  io.stderr:write(text)
-end
-
 function print(...)
   local parts = { ... }
   for i = 1, select("#", ...) do

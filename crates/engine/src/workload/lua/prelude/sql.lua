@@ -71,11 +71,12 @@ local function refuse(con, query, message, level)
     connection = con, query = query, sql_errno = code, sql_state = state, sql_errmsg = text,
   }
   local ignored = is_ignored(code)
-  if not ignored and sysbench.hooks.sql_error_ignorable then
-    ignored = sysbench.hooks.sql_error_ignorable(err)
-  end
   if not ignored then
     P.report_fatal(code, text, query)
+    local hook = sysbench.hooks.sql_error_ignorable
+    ignored = hook and hook(err)
+  end
+  if not ignored then
     message = message or string.format("SQL error, errno = %d, state = '%s': %s", code, state, text)
     error(message, level or 3)
   end
