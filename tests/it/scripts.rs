@@ -14,9 +14,9 @@ use sweat::driver;
 use sweat::plan::{AddressPlan, EnginePlan, LoadPlan};
 use sweat::recorder::Recording;
 use sweat::workload::lua::{
-    DriverSettings, IgnoredErrors, LuaWorkload, ScriptSetup, ScriptSource, ScriptValue, run_command,
+    DriverSettings, LuaWorkload, ScriptSetup, ScriptSource, ScriptValue, run_command,
 };
-use sweat::workload::{self, DataJob, Endpoint, Workload, check_options, find_kind};
+use sweat::workload::{self, DataJob, Endpoint, ErrorRule, Workload, check_options, find_kind};
 
 use crate::fixture::{self, Fixture};
 
@@ -86,7 +86,7 @@ fn run_ours(case: &ScriptCase, plan: &AddressPlan, engine: EnginePlan) -> String
         match name.trim_start_matches('-') {
             "events" => events = value.parse().unwrap(),
             "mysql-ignore-errors" => {
-                driver_settings.ignored = IgnoredErrors::from_text(value).unwrap();
+                driver_settings.ignored = ErrorRule::from_option(name, value).unwrap();
             }
             "db-ps-mode" => driver_settings.fill_holes = value == "disable",
             name => given.push((name.replace('-', "_"), value.to_owned())),

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use crate::fixture::{self, Fixture};
 
-/// Command lines that change nothing that others need. `$DB` stands for the words that name socket, user and database.
+/// Command lines that change nothing that others need. `$DB` stands for the words that name socket, user and database,
+/// `$OWN` for the folder of scripts that belong to them.
 const CASES: &[&str] = &[
     "--help",
     "--version",
@@ -84,6 +85,27 @@ const CASES: &[&str] = &[
     "oltp_read_write $DB prepare",
     "--test=oltp_read_only $DB --num-threads=2 --max-requests=10 --max-time=5 run",
     "--test=/usr/share/sysbench/oltp_read_only.lua $DB --events=10 run",
+    "-- cpu --events=2 run",
+    "--test cpu run",
+    "--test=",
+    "--config-file cpu --events=2 --cpu-max-prime=10 run",
+    "oltp_read_only --mysql-host= --events=1 run",
+    "/usr/share/sysbench/oltp_common.lua run",
+    "$OWN/reports.lua --time=3 --report-interval=2 --report-checkpoints=1 run",
+    "$OWN/json.lua $DB --time=3 --report-interval=2 run",
+    "$OWN/options.lua help",
+    "$OWN/options.lua show",
+    "$OWN/options.lua --percent=75 --events=1 run",
+    "$OWN/returns.lua prepare",
+    "$OWN/returns.lua cleanup",
+    "$OWN/returns.lua nothing",
+    "$OWN/returns.lua zero",
+    "$OWN/returns.lua no",
+    "$OWN/returns.lua broken",
+    "$OWN/failures.lua prepare",
+    "$OWN/failures.lua --how=table --events=1 run",
+    "$OWN/failures.lua --how=nothing --events=1 run",
+    "$OWN/failures.lua --how --events=1 run",
 ];
 
 /// Command lines on a database of their own, one after the other.
@@ -104,7 +126,15 @@ const SYSTEM_CASES: &[&str] = &[
     "cpu --cpu-max-prime=0 run",
     "cpu --events=20 --threads=2 --cpu-max-prime=200 --rand-seed=7 --verbosity=2 run",
     "memory --memory-total-size=10M run",
+    "cpu --cpu-max-prime=1 --events=3 run",
+    "cpu --events=2 --cpu-max-prime=10 --verbosity=4 run",
     "memory --memory-block-size=3 run",
+    "memory --memory-block-size=4 run",
+    "memory --memory-total-size=0 --time=1 run",
+    "memory --memory-total-size=1M --verbosity=4 --threads=2 run",
+    "memory --memory-total-size=10M --memory-oper=none run",
+    "threads --thread-yields=0 --events=5 --verbosity=4 run",
+    "mutex --mutex-locks=10 --verbosity=5 run",
     "memory --memory-oper=foo run",
     "memory --memory-oper=read --memory-access-mode=rnd --memory-total-size=10M --threads=2 run",
     "threads --events=5 run",
@@ -115,6 +145,9 @@ const SYSTEM_CASES: &[&str] = &[
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrd --events=2 run",
     "fileio --file-num=2 --file-total-size=1M prepare",
     "fileio --file-num=2 --file-total-size=1M prepare",
+    "fileio --file-num=2 --file-total-size=4M --file-test-mode=rndrd --events=2 run",
+    "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrd --file-block-size=4K \
+     --file-extra-flags=sync --events=3 run",
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndrw --events=300 run",
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=seqrd --events=30 run",
     "fileio --file-num=2 --file-total-size=1M --file-test-mode=rndwr --file-fsync-all --events=9 \
@@ -146,7 +179,8 @@ impl PeerProgram<'_> {
         let socket = server.sandbox.meta().socket.display().to_string();
         let database =
             format!("--mysql-socket={socket} --mysql-user=root --mysql-db={}", self.database);
-        let line = line.replace("$DB", &database);
+        let own = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/command_lines");
+        let line = line.replace("$DB", &database).replace("$OWN", own);
         let output = Command::new(self.path)
             .args(line.split_whitespace())
             .current_dir(self.folder)
@@ -297,7 +331,7 @@ fn built_in_workloads_report_as_the_scripts_do() {
     ] {
         let ours = PeerProgram { path: &own, database: "own", folder: folder.path() };
         let theirs = PeerProgram { path: &peer, database: "peer", folder: folder.path() };
-        let line = format!("{name} $DB --events=20 --report-interval=1 run");
+        let line = format!("{name} $DB --events=20 run");
         let ours = ours.run(&server, &format!("--native {line}"));
         wrong.extend(differences(&line, &ours, &theirs.run(&server, &line)));
     }
@@ -322,6 +356,61 @@ fn the_words_of_a_book_do_what_they_did() {
     let again = program.run(&server, "--test=oltp $DB cleanup");
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(server.sql("SHOW TABLES IN book").trim(), "");
+}
+
+#[test]
+fn sessions_are_dealt_to_all_servers_in_turn() {
+    let servers = [fixture::mariadb(), fixture::mariadb()];
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    for server in &servers {
+        server.sql("CREATE DATABASE dealt");
+        let program = PeerProgram { path: &own, database: "dealt", folder: folder.path() };
+        let made = program.run(server, "oltp_insert $DB --native --table-size=10 prepare");
+        assert_eq!(made.code, Some(0), "{made:?}");
+    }
+    let sockets =
+        servers.each_ref().map(|server| server.sandbox.meta().socket.display().to_string());
+    for native in ["--native", "--native=off"] {
+        let ran = Command::new(&own)
+            .args(["oltp_insert", native, "--threads=4", "--events=400", "--table-size=10", "run"])
+            .args(["--mysql-user=root", "--mysql-db=dealt"])
+            .arg(format!("--mysql-socket={}", sockets.join(",")))
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    }
+    let rows = servers.each_ref().map(|server| {
+        server.sql("SELECT COUNT(*) - 10 FROM dealt.sbtest1").trim().parse::<u64>().unwrap()
+    });
+    assert_eq!(rows[0] + rows[1], 800);
+    assert!(rows.iter().all(|rows| *rows > 0), "{rows:?}");
+}
+
+#[test]
+fn formats_for_programs_and_pages_are_whole_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    let run = |words: &str| {
+        let output = Command::new(&own)
+            .args(["threads", "--thread-yields=10", "--time=1", "--report-interval=0.5"])
+            .args(words.split_whitespace())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let stamped = run("--report-timestamps run");
+    let stamp = |line: &str| line.get(10..11) == Some("T") && line.get(23..27) == Some("Z [ ");
+    assert!(stamped.lines().any(|line| stamp(line) && line.contains("thds: 1 eps:")), "{stamped}");
+    let json: serde_json::Value =
+        serde_json::from_str(&run("--format=json --report-timestamps run")).unwrap();
+    assert!(json["intervals"][0]["utc"].as_str().is_some_and(|time| time.ends_with('Z')));
+    let csv = run("--format=csv --report-timestamps run");
+    assert!(csv.starts_with("utc,time_s,threads,events,eps,"), "{csv}");
+    let page = run("--format=html run");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
+    assert!(page.contains("<h1>threads</h1>") && page.contains("General statistics:"), "{page}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub(super) struct SysbenchConsole {
 const WARNINGS: i64 = 2;
 const NOTICES: i64 = 3;
 const INFORMATION: i64 = 4;
+const DEBUGGING: i64 = 5;
 
 impl SysbenchConsole {
     /// A console for `--verbosity`, or for `--debug`.
@@ -35,6 +36,18 @@ impl SysbenchConsole {
     pub(super) fn print_notice(self, text: &str) {
         if self.verbosity >= NOTICES {
             print_now(text);
+        }
+    }
+
+    /// Whether details are printed.
+    pub(super) fn shows_details(self) -> bool {
+        self.verbosity >= INFORMATION
+    }
+
+    /// What helps to find mistakes.
+    pub(super) fn print_debug(self, text: &str) {
+        if self.verbosity >= DEBUGGING {
+            print_now(&format!("DEBUG: {text}\n"));
         }
     }
 

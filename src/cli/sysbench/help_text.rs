@@ -103,7 +103,7 @@ fn help_rows(rows: Vec<(String, String, Option<String>)>) -> String {
 fn flag_words(name: &str, kind: ArgKind) -> String {
     let value = match kind {
         ArgKind::Bool => "[=on|off]",
-        ArgKind::Int | ArgKind::IntOrMore | ArgKind::Double => "=N",
+        ArgKind::Int | ArgKind::IntOrMore | ArgKind::SizeNumber | ArgKind::Double => "=N",
         ArgKind::Size => "=SIZE",
         ArgKind::Text => "=STRING",
         ArgKind::List => "=[LIST,...]",

@@ -5,37 +5,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::FAILED;
-use super::console::{SysbenchConsole, print_complaint, print_now};
+use super::console::{SysbenchConsole, print_complaint};
+use super::printer::{LoadPrinter, ReportHook, TOLERANCE_S};
 use super::server::{is_timeout, try_session};
 use super::settings::{CommonSettings, OutputFormat};
 use super::signals::ending_signal;
-use crate::analysis::{LoadFigures, LoadSpan, PercentileRule};
 use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
 use crate::client::Target;
 use crate::experiment::{self, LoadListener, NoSessionError};
 use crate::plan::{ArrivalPlan, LoadPlan};
-use crate::recorder::{Interval, Recording};
+use crate::recorder::Recording;
 use crate::report::sysbench as texts;
-use crate::report::sysbench::{FinalReport, IntervalHeading, TestFamily};
+use crate::report::sysbench::TestFamily;
 use crate::workload::Workload;
 
 /// Exit code of a run that was cut, or did not get its sessions in time.
 const CUT: u8 = 2;
 /// Longer than any load: who does not want to be cut waits.
 const NEVER: Duration = Duration::from_secs(365 * 86_400);
-/// An interval that lacks no more than this is whole.
-const TOLERANCE_S: f64 = 0.02;
-
-/// Makes a report; says whether there is one of this name.
-pub(super) type ReportHook<'a> = &'a dyn Fn(&str, &[(&str, f64)]) -> bool;
-
 /// A test that is ready to run.
 pub(super) struct LoadTest<'a> {
     pub(super) name: &'a str,
     pub(super) family: TestFamily,
     /// Whether it is a script, whose statements decide what its reports show.
     pub(super) is_script: bool,
-    /// Reports that a script makes itself: by name, with values; whether it has this one.
+    /// Reports that a script makes itself.
     pub(super) hook: Option<ReportHook<'a>>,
     /// Says what is behind a failure, given its words.
     pub(super) explain: Option<&'a dyn Fn(&str)>,
@@ -109,207 +103,6 @@ fn greatest_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_divisor(b, a % b) }
 }
 
-/// Prints intervals and checkpoints as they come.
-struct LoadPrinter<'a> {
-    test: &'a LoadTest<'a>,
-    settings: &'a CommonSettings,
-    began: Option<Nanos>,
-    /// Seconds of warm-up that are still to come.
-    warmup_s: f64,
-    /// When the next line is due, seconds.
-    next_line_s: f64,
-    /// What no line has shown yet.
-    line: LoadSpan,
-    /// What no checkpoint has shown yet.
-    since_checkpoint: LoadSpan,
-    checkpoints_done: usize,
-    total_s: f64,
-    /// Whether any statement was counted.
-    has_statements: bool,
-    /// The lines, for formats that are printed at the end.
-    lines: Vec<(f64, LoadFigures)>,
-}
-
-impl<'a> LoadPrinter<'a> {
-    fn new(test: &'a LoadTest<'a>) -> LoadPrinter<'a> {
-        LoadPrinter {
-            test,
-            settings: test.settings,
-            began: None,
-            warmup_s: test.settings.warmup_s as f64,
-            next_line_s: test.settings.report_interval.as_secs_f64(),
-            line: LoadSpan::default(),
-            since_checkpoint: LoadSpan::default(),
-            checkpoints_done: 0,
-            total_s: 0.0,
-            has_statements: false,
-            lines: Vec::new(),
-        }
-    }
-
-    fn figures(&self, span: &LoadSpan) -> LoadFigures {
-        let strict = self.settings.strict;
-        let rule = if strict { PercentileRule::Bucketed } else { PercentileRule::Recorded };
-        span.figures(&self.settings.percentiles, rule)
-    }
-
-    fn family(&self) -> TestFamily {
-        match self.test.family {
-            TestFamily::Plain if self.test.is_script && self.has_statements => TestFamily::Sql,
-            family => family,
-        }
-    }
-
-    /// Lets the script make the report, if it has one of this name.
-    fn call_hook(&self, name: &str, figures: &LoadFigures) -> bool {
-        let Some(hook) = self.test.hook else { return false };
-        let count = |name: &str| figures.count(name) as f64;
-        let percentile_ms = figures.percentiles.first().map_or(0.0, |(_, ms)| *ms);
-        let mut values = vec![
-            ("threads_running", self.settings.threads as f64),
-            ("time_interval", figures.seconds),
-            ("time_total", self.total_s),
-            ("latency_pct", percentile_ms / 1000.0),
-            ("events", figures.events as f64),
-            ("reads", count("reads")),
-            ("writes", count("writes")),
-            ("other", count("other")),
-            ("errors", figures.errors as f64),
-            ("reconnects", figures.reconnects as f64),
-        ];
-        if name == "report_intermediate" {
-            values.push(("queue_length", figures.queued as f64));
-            values.push(("concurrency", figures.in_flight as f64));
-        } else {
-            values.push(("latency_min", figures.min_ms / 1000.0));
-            values.push(("latency_max", figures.max_ms / 1000.0));
-            values.push(("latency_avg", figures.mean_ms / 1000.0));
-            values.push(("latency_sum", figures.sum_ms / 1000.0));
-        }
-        hook(name, &values)
-    }
-
-    fn add_interval(&mut self, interval: &Interval) {
-        let began = *self.began.get_or_insert(interval.began);
-        self.has_statements |= interval.tally.counts.iter().any(|count| *count > 0);
-        self.line.add_interval(interval);
-        self.since_checkpoint.add_interval(interval);
-        let now_s = interval.ended.since(began).to_seconds();
-        if self.warmup_s > 0.0 {
-            if now_s + TOLERANCE_S >= self.warmup_s {
-                self.warmup_s = 0.0;
-                self.began = Some(interval.ended);
-                self.line = self.line.next_span();
-                self.since_checkpoint = self.since_checkpoint.next_span();
-            }
-            return;
-        }
-        self.total_s = now_s;
-        let every = self.settings.report_interval.as_secs_f64();
-        if every > 0.0 && now_s + TOLERANCE_S >= self.next_line_s {
-            self.print_line(now_s);
-            while self.next_line_s <= now_s + TOLERANCE_S {
-                self.next_line_s += every;
-            }
-        }
-        let due = self.settings.checkpoints.get(self.checkpoints_done);
-        if due.is_some_and(|due| *due as f64 <= now_s + TOLERANCE_S) {
-            let is_last = self.settings.time_s as f64 <= now_s;
-            if !is_last {
-                self.print_checkpoint(now_s);
-            }
-            let checkpoints = self.settings.checkpoints.iter();
-            let passed = |due: &&u64| **due as f64 <= now_s + TOLERANCE_S;
-            self.checkpoints_done = checkpoints.take_while(passed).count();
-        }
-    }
-
-    fn print_line(&mut self, at_s: f64) {
-        let figures = self.figures(&self.line);
-        let settings = self.settings;
-        match settings.format {
-            OutputFormat::Text if self.call_hook("report_intermediate", &figures) => {}
-            OutputFormat::Text => {
-                let line = IntervalHeading {
-                    family: self.family(),
-                    at_s,
-                    threads: settings.threads,
-                    has_rate: settings.rate > 0,
-                };
-                settings.console.print_notice(&texts::interval_text(&line, &figures));
-            }
-            OutputFormat::Csv => {
-                if self.lines.is_empty() {
-                    print_now(&texts::csv_header(&figures));
-                }
-                print_now(&texts::csv_line(at_s, settings.threads, &figures));
-            }
-            OutputFormat::Json => {}
-        }
-        self.lines.push((at_s, figures));
-        self.line = self.line.next_span();
-    }
-
-    fn print_checkpoint(&mut self, at_s: f64) {
-        if self.settings.format == OutputFormat::Text {
-            let console = self.settings.console;
-            console.print_notice(&format!("[ {at_s:.0}s ] Checkpoint report:\n"));
-            self.print_report(None);
-        }
-        self.since_checkpoint = self.since_checkpoint.next_span();
-    }
-
-    /// The report of all since the last checkpoint.
-    fn print_report(&self, unfinished: Option<u64>) {
-        if self.test.hook.is_some() {
-            let figures = self.figures(&self.since_checkpoint);
-            if self.call_hook("report_cumulative", &figures) {
-                return;
-            }
-        }
-        self.settings.console.print_notice(&self.report_text(unfinished));
-    }
-
-    fn report_text(&self, unfinished: Option<u64>) -> String {
-        let report = FinalReport {
-            family: self.family(),
-            style: self.settings.style,
-            total_s: self.total_s,
-            unfinished,
-        };
-        let span = &self.since_checkpoint;
-        let histogram = if self.settings.histogram {
-            texts::histogram_text(&span.log_buckets())
-        } else {
-            String::new()
-        };
-        histogram + &texts::final_report_text(&report, &self.figures(span))
-    }
-
-    /// The end of the load.
-    fn print_end(&self, unfinished: Option<u64>) {
-        let settings = self.settings;
-        match settings.format {
-            OutputFormat::Text => self.print_report(unfinished),
-            OutputFormat::Json => {
-                let summary = self.figures(&self.since_checkpoint);
-                print_now(&texts::json_document(
-                    settings.threads,
-                    &self.lines,
-                    self.total_s,
-                    &summary,
-                ));
-            }
-            OutputFormat::Csv if self.lines.is_empty() => {
-                let summary = self.figures(&self.since_checkpoint);
-                print_now(&texts::csv_header(&summary));
-                print_now(&texts::csv_line(self.total_s, settings.threads, &summary));
-            }
-            OutputFormat::Csv => {}
-        }
-    }
-}
-
 /// Runs a test; gives the exit code.
 pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
     let (settings, console) = (test.settings, test.settings.console);
@@ -335,6 +128,10 @@ pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
     let mut started = || {
         begun.store(true, Ordering::Relaxed);
         if is_text {
+            for thread in 0..settings.threads {
+                console.print_debug(&format!("Worker thread (#{thread}) started"));
+                console.print_debug(&format!("Worker thread (#{thread}) initialized"));
+            }
             console.print_notice("Threads started!\n\n");
             if settings.warmup_s > 0 {
                 let seconds = settings.warmup_s;
@@ -437,8 +234,12 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
         let is_timed =
             settings.time_s > 0 && printer.total_s + TOLERANCE_S >= settings.time_s as f64;
         let limit = if is_timed { "Time" } else { "Event" };
-        console.print_detail(&format!("{limit} limit exceeded, exiting...\n"));
-        if settings.threads > 1 {
+        // Tests that end by themselves reach no limit.
+        let has_limit = is_timed || !["memory", "mutex"].contains(&test.name);
+        if has_limit {
+            console.print_detail(&format!("{limit} limit exceeded, exiting...\n"));
+        }
+        if has_limit && settings.threads > 1 {
             let more = settings.threads - 1;
             console.print_detail(&format!("(last message repeated {more} times)\n"));
         }

@@ -33,7 +33,7 @@ pub(super) enum Benchmark {
 
 /// Finds what is to be run; `None` if there is none of that name.
 pub(super) fn find_benchmark(test: Option<&str>) -> Option<Benchmark> {
-    let Some(test) = test.filter(|test| *test != "-") else {
+    let Some(test) = test.filter(|test| !matches!(*test, "-" | "")) else {
         return Some(Benchmark::StandardInput);
     };
     if let Some((name, _)) = SYSTEM_TESTS.iter().find(|(name, _)| *name == test) {

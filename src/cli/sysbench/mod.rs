@@ -11,6 +11,7 @@ mod native;
 #[cfg(not(feature = "lua"))]
 mod no_script;
 mod option_table;
+mod printer;
 mod reader;
 #[cfg(feature = "lua")]
 mod script;

@@ -8,7 +8,7 @@ use super::help_text;
 use super::load::{LoadTest, run_test};
 use super::option_table::OptionGroup;
 use super::reader::{SysbenchWords, TestOptions, read_lax_number};
-use super::server::{address_plan, print_connect_error, try_session};
+use super::server::{address_targets, check_driver, print_connect_error, try_session};
 use super::settings::CommonSettings;
 use super::{FAILED, OK, fail_words};
 use crate::base::{Stop, kernel};
@@ -128,11 +128,22 @@ impl NativeTest<'_> {
             let is_count = specs
                 .iter()
                 .any(|spec| spec.name == *name && spec.kind == crate::plan::OptionKind::Count);
-            if is_count {
+            if is_count && value.parse::<u64>().is_err() {
                 *value = (read_lax_number(value).max(0.0) as u64).to_string();
             }
         }
         Options::from_given(&specs, &all)
+    }
+
+    /// The servers: sessions of a load go to all of them in turn, data are made on the first.
+    fn target(&self) -> Result<Target, String> {
+        check_driver(self.words)?;
+        let mut targets = address_targets(self.words, self.settings)?;
+        if targets.is_empty() {
+            return Err("No MySQL hosts specified, aborting".to_owned());
+        }
+        let first = targets.remove(0);
+        Ok(first.with_siblings(targets))
     }
 
     fn option_value(&self, name: &str) -> Option<&str> {
@@ -165,13 +176,9 @@ impl NativeTest<'_> {
             console.print_fatal("Thread initialization failed!");
             FAILED
         };
-        let plan = match address_plan(self.words, settings) {
-            Ok(plan) => plan,
-            Err(fatal) => return failed(&fatal),
-        };
-        let target = match Target::new(&plan) {
+        let target = match self.target() {
             Ok(target) => target,
-            Err(error) => return failed(&error.to_string()),
+            Err(fatal) => return failed(&fatal),
         };
         let workload = match self.build_workload(&target, "run") {
             Ok(workload) => workload,
@@ -201,8 +208,7 @@ impl NativeTest<'_> {
     /// `prepare`, `cleanup`, `prewarm`.
     fn change_data(&self, command: &str) -> anyhow::Result<u8> {
         let (settings, console) = (self.settings, self.settings.console);
-        let plan = address_plan(self.words, settings).map_err(anyhow::Error::msg)?;
-        let target = Target::new(&plan)?;
+        let target = self.target().map_err(anyhow::Error::msg)?;
         let workload = self.build_workload(&target, command)?;
         if settings.threads > 1 && command != "cleanup" && self.name != "bulk_insert" {
             console.print_notice("Initializing worker threads...\n\n");

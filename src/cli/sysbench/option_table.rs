@@ -11,6 +11,8 @@ pub(super) enum ArgKind {
     IntOrMore,
     /// Digits and K, M, G or T.
     Size,
+    /// The same; help shows it as a number.
+    SizeNumber,
     /// A number, as far as it can be read as one.
     Double,
     /// Any text.
@@ -71,7 +73,7 @@ impl SysbenchOption {
     }
 }
 
-use ArgKind::{Bool, Double, File, Int, IntOrMore, List, Size, Text};
+use ArgKind::{Bool, Double, File, Int, IntOrMore, List, Size, SizeNumber, Text};
 use OptionGroup::{Database, General, Latency, Log, Mysql, Pgsql, Random, Test};
 use OptionSource::{Sweat, V1_0, V1_1};
 
@@ -169,7 +171,20 @@ const OWN_OPTIONS: &[SysbenchOption] = &[
         Sweat,
     ),
     newer(option(General, "report-style", Text, Some("1.0"), "reports of {1.0, 1.1}"), Sweat),
-    newer(option(General, "format", Text, Some("text"), "reports as {text, json, csv}"), Sweat),
+    newer(
+        option(General, "format", Text, Some("text"), "reports as {text, json, csv, html}"),
+        Sweat,
+    ),
+    newer(
+        option(
+            General,
+            "report-timestamps",
+            Bool,
+            OFF,
+            "begin interval lines with the time in UTC",
+        ),
+        Sweat,
+    ),
     option(
         Random,
         "rand-type",
@@ -305,7 +320,13 @@ const OWN_OPTIONS: &[SysbenchOption] = &[
     newer(option(Pgsql, "pgsql-sslmode", Text, Some("prefer"), "PostgreSQL SSL mode"), V1_1),
     option(Test("cpu"), "cpu-max-prime", Int, Some("10000"), "upper limit for primes generator"),
     option(FILEIO, "file-num", Int, Some("128"), "number of files to create"),
-    option(FILEIO, "file-block-size", Int, Some("16384"), "block size to use in all IO operations"),
+    option(
+        FILEIO,
+        "file-block-size",
+        SizeNumber,
+        Some("16384"),
+        "block size to use in all IO operations",
+    ),
     option(FILEIO, "file-total-size", Size, Some("2G"), "total size of files to create"),
     option(
         FILEIO,

@@ -63,8 +63,8 @@ impl SysbenchWords {
         let mut words = SysbenchWords { is_strict, ..SysbenchWords::default() };
         for word in args {
             match word.strip_prefix("--") {
-                Some(option) if !option.is_empty() => words.add_option(option, true)?,
-                _ => words.add_word(word)?,
+                Some(option) => words.add_option(option, true)?,
+                None => words.add_word(word)?,
             }
         }
         Ok(words)
@@ -84,7 +84,7 @@ impl SysbenchWords {
     fn add_option(&mut self, text: &str, is_typed: bool) -> Result<(), WordsError> {
         let (name, value) = split_option(text);
         let dashed = name.replace('_', "-");
-        if dashed == "test" {
+        if dashed == "test" && value.is_some() {
             self.complaints.push(
                 "WARNING: the --test option is deprecated. You can pass a script name or path on \
                  the command line without any options."
@@ -105,7 +105,7 @@ impl SysbenchWords {
         };
         self.check_value(option, value)?;
         if option.kind == ArgKind::File {
-            self.read_config_file(value.unwrap_or_default())?;
+            value.map_or(Ok(()), |path| self.read_config_file(path))?;
         }
         self.values.insert(dashed, value.map(str::to_owned));
         Ok(())
@@ -230,9 +230,11 @@ impl TestOptions {
             let value = match option.kind {
                 ArgKind::Bool if read_switch(value.as_deref()) == Some(true) => "on".to_owned(),
                 ArgKind::Bool => "off".to_owned(),
+                // Whole numbers keep all their digits.
+                ArgKind::Double if text.parse::<u64>().is_ok() => text.to_owned(),
                 ArgKind::Double => read_lax_number(text).to_string(),
                 ArgKind::Int | ArgKind::IntOrMore if text.is_empty() => "0".to_owned(),
-                ArgKind::Size => read_size(text).to_string(),
+                ArgKind::Size | ArgKind::SizeNumber => read_size(text).to_string(),
                 _ => text.to_owned(),
             };
             (name.clone(), value)
@@ -321,6 +323,17 @@ mod tests {
         assert_eq!((read.int("time"), read.text("mysql-db")), (10, "sbtest"));
         let error = words("cpu run more").unwrap_err();
         assert_eq!(error.0, "Unrecognized command line argument: more");
+    }
+
+    #[test]
+    fn words_that_name_nothing_are_refused_or_skipped() {
+        let refusal = |line: &str| {
+            let read = words(line).unwrap();
+            assert_eq!((read.test.as_deref(), read.complaints.len()), (Some("cpu"), 0));
+            read.take_test_options(|group| group == OptionGroup::Test("cpu")).unwrap_err().0
+        };
+        assert_eq!(refusal("-- cpu run"), "invalid option: --");
+        assert_eq!(refusal("--test cpu run --config-file"), "invalid option: --test");
     }
 
     #[test]

@@ -3,29 +3,37 @@
 use std::time::Duration;
 
 use super::console::SysbenchConsole;
-use super::reader::SysbenchWords;
+use super::reader::{SysbenchWords, read_lax_number};
 use super::settings::CommonSettings;
 use crate::base::reactor::block_on;
 use crate::base::{Secret, Stop};
 use crate::client::{self, Target};
 use crate::plan::{AddressPlan, Protocol, SslMode, SslPlan};
 
-/// The one server that is meant by the words of the connection.
+/// The servers that are meant by the words of the connection, in the order in which sessions take them.
 ///
 /// # Errors
-/// What is fatal about them, or that there are several.
-pub(super) fn address_plan(
+/// What is fatal about them.
+pub(super) fn address_targets(
     words: &SysbenchWords,
     settings: &CommonSettings,
-) -> Result<AddressPlan, String> {
-    check_driver(words)?;
-    let mut plans = address_plans(words, settings)?;
-    if plans.len() > 1 {
-        return Err(
-            "several hosts, ports or sockets need the script: leave out --native".to_owned()
-        );
-    }
-    plans.pop().ok_or_else(|| "no MySQL host is named".to_owned())
+) -> Result<Vec<Target>, String> {
+    let plans = address_plans(words, settings)?;
+    let targets = plans.iter().map(|plan| {
+        Target::new(plan).map_err(|error| {
+            let why = error.to_string();
+            let host = plan.host.as_deref().unwrap_or_default();
+            match why.contains("failed to lookup address") {
+                true => format!(
+                    "unable to connect to MySQL server on host '{host}', port {}, aborting...\n\
+                     FATAL: error 2005: Unknown server host '{host}' (-2)",
+                    plan.port.unwrap_or(3306)
+                ),
+                false => why,
+            }
+        })
+    });
+    targets.collect()
 }
 
 /// Whether there is a driver of the name that was given, and of that mode.
@@ -38,17 +46,17 @@ pub(super) fn check_driver(words: &SysbenchWords) -> Result<(), String> {
         "mysql" if !["auto", "disable"].contains(&mode) => {
             Err(format!("Invalid value for db-ps-mode: {mode}"))
         }
+        "mysql" if words.list("mysql-socket").is_empty() && words.list("mysql-host").is_empty() => {
+            Err("No MySQL hosts specified, aborting".to_owned())
+        }
         "mysql" => Ok(()),
         "pgsql" => Err("PostgreSQL is not supported, only MySQL and MariaDB are".to_owned()),
         _ => Err(format!("invalid database driver name: '{driver}'")),
     }
 }
 
-/// The servers that are meant by the words of the connection, in the order in which sessions take them.
-///
-/// # Errors
-/// What is fatal about them.
-pub(super) fn address_plans(
+/// How they are reached.
+fn address_plans(
     words: &SysbenchWords,
     settings: &CommonSettings,
 ) -> Result<Vec<AddressPlan>, String> {
@@ -82,11 +90,7 @@ pub(super) fn address_plans(
         };
         return Ok(sockets.iter().map(by_socket).collect());
     }
-    let ports: Result<Vec<u16>, String> = ports
-        .iter()
-        .map(|port| port.parse().map_err(|_| format!("Invalid MySQL port: {port}")))
-        .collect();
-    let ports = ports?;
+    let ports: Vec<u16> = ports.iter().map(|port| read_lax_number(port) as u16).collect();
     let by_host = |host: &&str| {
         let host = Some((*host).to_owned());
         let plan = plan.clone();
@@ -178,7 +182,11 @@ pub(super) fn print_connect_failure(
             let socket = socket.display();
             (2002, format!("Can't connect to local server through socket '{socket}' ({code})"))
         }
-        (None, true) => (2002, format!("Can't connect to local server ({code})")),
+        (None, true) => {
+            let place = target.map(Target::address_text).unwrap_or_default();
+            let socket = place.trim_start_matches("unix ");
+            (2002, format!("Can't connect to local server through socket '{socket}' ({code})"))
+        }
         (None, false) => (2002, format!("Can't connect to server on '{host}' ({code})")),
     };
     console.print_fatal(&format!("error {code}: {text}"));

@@ -13,6 +13,7 @@ pub(super) enum OutputFormat {
     Text,
     Json,
     Csv,
+    Html,
 }
 
 /// The common options, checked.
@@ -43,6 +44,8 @@ pub(super) struct CommonSettings {
     pub(super) strict: bool,
     pub(super) style: SysbenchStyle,
     pub(super) format: OutputFormat,
+    /// Whether intervals show the time on the wall clock.
+    pub(super) timestamps: bool,
     /// What stands above a run.
     pub(super) preamble: RunPreamble,
 }
@@ -102,7 +105,11 @@ fn check_settings(
     let checkpoints = read_checkpoints(&words.list("report-checkpoints"))?;
     let format = read_format(words)?;
     let every = words.text("report-interval");
-    let every_s = read_lax_number(every);
+    let every_s = match read_lax_number(every) {
+        // A page shows the load over time.
+        0.0 if format == OutputFormat::Html => 1.0,
+        seconds => seconds,
+    };
     let warmup_s = words.int("warmup-time").max(0);
     let preamble = RunPreamble {
         threads,
@@ -134,6 +141,7 @@ fn check_settings(
         strict: words.is_strict(),
         style: words.style(),
         format,
+        timestamps: words.is_on("report-timestamps"),
         preamble,
     })
 }
@@ -184,6 +192,7 @@ fn read_format(words: &SysbenchWords) -> Result<OutputFormat, String> {
         "text" => Ok(OutputFormat::Text),
         "json" => Ok(OutputFormat::Json),
         "csv" => Ok(OutputFormat::Csv),
+        "html" => Ok(OutputFormat::Html),
         other => Err(format!("Invalid value for --format: '{other}'")),
     }
 }

@@ -38,6 +38,10 @@ const FILE_ACCESS: [(&str, &str); 3] = [
     ("mmap", "Using fast mmaped I/O mode"),
 ];
 
+/// What to do about files of another size.
+const OTHER_SIZE: &str =
+    "Did you run 'prepare' with different --file-total-size or --file-num values?";
+
 /// Does what the command says. `values` are options that the name of the test stands for.
 pub(super) fn run_system(
     name: &'static str,
@@ -135,9 +139,8 @@ impl SystemTest<'_> {
             "cpu" if self.count("cpu-max-prime") == 0 => {
                 Err(format!("Invalid value of cpu-max-prime: {}.", self.text("cpu-max-prime")))
             }
-            "memory" if !self.size("memory-block-size").is_power_of_two() => {
-                let size = self.size("memory-block-size");
-                Err(format!("Invalid value for memory-block-size: {size}"))
+            "memory" if !is_block_size(self.size("memory-block-size")) => {
+                wrong("memory-block-size", "")
             }
             "memory" if !is_one_of("memory-scope", &["global", "local"]) => {
                 wrong("memory-scope", "")
@@ -155,16 +158,22 @@ impl SystemTest<'_> {
 
     fn check_file_options(&self, command: &str) -> Result<(), String> {
         let mode = self.text("file-test-mode");
+        if self.settings.preamble.validate {
+            return Err("--validate is not supported: fileio writes no checksums".to_owned());
+        }
         if self.count("file-num") == 0 {
             return Err("Invalid value for file-num: 0".to_owned());
         }
-        if self.count("file-block-size") == 0 {
+        if self.size("file-total-size") == 0 {
+            return Err("Invalid value for file-total-size: 0".to_owned());
+        }
+        if self.size("file-block-size") == 0 {
             return Err("Invalid value for file-block-size: 0.".to_owned());
         }
-        for flag in self.text("file-extra-flags").split(',').filter(|flag| !flag.is_empty()) {
-            if !["sync", "dsync", "direct"].contains(&flag) {
-                return Err(format!("Invalid value for file-extra-flags: {flag}"));
-            }
+        if let Some(flag) =
+            self.open_flags().find(|flag| !["sync", "dsync", "direct"].contains(flag))
+        {
+            return Err(format!("Invalid value for file-extra-flags: {flag}"));
         }
         if command != "run" {
             return Ok(());
@@ -243,13 +252,15 @@ impl SystemTest<'_> {
             _ => TestFamily::Plain,
         };
         if let Err(error) = workload.check_ready(self.stop) {
-            settings.print_preamble(&self.intro());
             if self.name == "fileio" {
-                settings.console.print_fatal(&self.missing_files(&error));
-                settings.console.print_warning("Did you forget to run the prepare step?");
+                settings.print_preamble(&self.intro());
+                let (fatal, advice) = self.explain_files(&error);
+                settings.console.print_fatal(&fatal);
+                settings.console.print_warning(advice);
                 return Ok(FAILED);
             }
-            return Err(format!("{error:#}"));
+            settings.console.print_fatal(&format!("{error:#}"));
+            return Err("Failed to allocate buffer!".to_owned());
         }
         Ok(run_test(&LoadTest {
             name: self.name,
@@ -267,20 +278,50 @@ impl SystemTest<'_> {
         }))
     }
 
-    /// The first file that is not there; something else that is in the way.
-    fn missing_files(&self, error: &anyhow::Error) -> String {
-        let name = |number: u64| format!("test_file.{number}");
-        let missing = (0..self.count("file-num")).map(name).find(|name| {
-            std::fs::metadata(name).is_err_and(|why| why.kind() == std::io::ErrorKind::NotFound)
-        });
-        missing.map_or_else(
-            || format!("{error:#}"),
-            |name| format!("Cannot open file '{name}' errno = 2 (No such file or directory)"),
-        )
+    /// The first file that is not there, or is too short; something else that is in the way; with what to do.
+    fn explain_files(&self, error: &anyhow::Error) -> (String, &'static str) {
+        let least = self.size("file-total-size") / self.count("file-num").max(1);
+        for number in 0..self.count("file-num") {
+            let name = format!("test_file.{number}");
+            match std::fs::metadata(&name) {
+                Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+                    let fatal =
+                        format!("Cannot open file '{name}' errno = 2 (No such file or directory)");
+                    return (fatal, "Did you forget to run the prepare step?");
+                }
+                Ok(file) if file.len() < least => {
+                    let [size, least] = [file.len(), least].map(short_size);
+                    let (size, least) = (size.trim_end(), least.trim_end());
+                    let fatal = format!(
+                        "Size of file '{name}' is {size}, but at least {least} is expected."
+                    );
+                    return (fatal, OTHER_SIZE);
+                }
+                _ => {}
+            }
+        }
+        (format!("{error:#}"), OTHER_SIZE)
     }
 
     /// What the test says of itself before its threads start.
     fn intro(&self) -> String {
+        let detail = match self.name {
+            _ if !self.settings.console.shows_details() => String::new(),
+            "cpu" => "Doing CPU performance benchmark\n\n".to_owned(),
+            "threads" => format!(
+                "Doing thread subsystem performance test\nThread yields per test: {} \
+                 Locks used: {}\n",
+                self.count("thread-yields"),
+                self.count("thread-locks"),
+            ),
+            "mutex" => "Doing mutex performance test\n".to_owned(),
+            _ => String::new(),
+        };
+        detail + &self.option_lines()
+    }
+
+    /// The options of the test as it shows them.
+    fn option_lines(&self) -> String {
         match self.name {
             "cpu" => format!("Prime numbers limit: {}\n\n", self.count("cpu-max-prime")),
             "memory" => format!(
@@ -296,20 +337,23 @@ impl SystemTest<'_> {
         }
     }
 
+    fn open_flags(&self) -> impl Iterator<Item = &str> {
+        self.text("file-extra-flags").split(',').filter(|flag| !flag.is_empty())
+    }
+
     fn flags_line(&self) -> String {
-        let flags: Vec<&str> = self
-            .text("file-extra-flags")
-            .split(',')
-            .filter(|flag| !flag.is_empty())
-            .map(|flag| if flag == "direct" { "directio" } else { flag })
-            .collect();
-        let flags = if flags.is_empty() { "(none)".to_owned() } else { flags.join(" ") };
+        let shown = |flag| match flag {
+            "direct" => "directio".to_owned(),
+            other => format!("{other} "),
+        };
+        let flags: String = self.open_flags().map(shown).collect();
+        let flags = if flags.is_empty() { "(none)" } else { &flags };
         format!("Extra file open flags: {flags}\n")
     }
 
     fn file_intro(&self) -> String {
         let (files, total) = (self.count("file-num"), self.size("file-total-size"));
-        let block = self.count("file-block-size");
+        let block = self.size("file-block-size");
         let mut text = self.flags_line();
         text += &format!("{files} files, {}each\n", short_size(total / files));
         text += &format!("{}total file size\n", short_size(total));
@@ -343,6 +387,11 @@ impl SystemTest<'_> {
         };
         text + &said(&FILE_ACCESS, self.text("file-io-mode")) + &said(&FILE_MODES, mode)
     }
+}
+
+/// A power of 2, and at least a word.
+fn is_block_size(bytes: u64) -> bool {
+    bytes.is_power_of_two() && bytes >= 8
 }
 
 /// `512KiB `, with at most three decimals where it does not divide.

@@ -184,17 +184,20 @@ impl LoadSpan {
         filled.map(|(n, count)| LogBucket { value_ms: bucket_value(n), count }).collect()
     }
 
-    fn worker_fairness(&self) -> WorkerFairness {
+    /// What each worker did.
+    pub fn worker_totals(&self) -> Vec<WorkerTotals> {
         let before = self.before.iter().copied().chain(std::iter::repeat(WorkerTotals::default()));
-        let done: Vec<(f64, f64)> = self
-            .now
-            .iter()
-            .zip(before)
-            .map(|(now, before)| {
-                let time = now.time.since(before.time).to_seconds();
-                ((now.events - before.events) as f64, time)
-            })
-            .collect();
+        let since = |(now, before): (&WorkerTotals, WorkerTotals)| WorkerTotals {
+            events: now.events - before.events,
+            time: now.time.since(before.time),
+        };
+        self.now.iter().zip(before).map(since).collect()
+    }
+
+    fn worker_fairness(&self) -> WorkerFairness {
+        let done = self.worker_totals();
+        let done: Vec<(f64, f64)> =
+            done.iter().map(|worker| (worker.events as f64, worker.time.to_seconds())).collect();
         let (events_mean, events_deviation) = mean_and_deviation(done.iter().map(|d| d.0));
         let (time_mean_s, time_deviation_s) = mean_and_deviation(done.iter().map(|d| d.1));
         WorkerFairness { events_mean, events_deviation, time_mean_s, time_deviation_s }

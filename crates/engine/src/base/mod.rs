@@ -2,6 +2,7 @@
 //! private files.
 //! Never knows: databases.
 
+pub mod calendar;
 pub mod clock;
 pub mod distribution;
 pub mod kernel;

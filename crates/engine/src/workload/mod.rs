@@ -5,6 +5,7 @@
 pub mod cpu;
 mod data_action;
 mod endpoint;
+mod error_rule;
 mod event_loop;
 pub mod fileio;
 mod fill;
@@ -37,6 +38,7 @@ use crate::recorder::{
 
 pub use data_action::{DataAction, DataDeed};
 pub use endpoint::{Endpoint, EndpointKind};
+pub use error_rule::ErrorRule;
 pub use event_loop::BoxedWorker;
 pub use recorded::{RecordedKind, RecordedLoad};
 

@@ -50,6 +50,19 @@ pub fn final_report_text(report: &FinalReport, figures: &LoadFigures) -> String 
     text
 }
 
+/// What each worker did, for `--debug`: events, and seconds inside them.
+pub fn worker_text(workers: impl Iterator<Item = (u64, f64)>) -> String {
+    let mut text = "DEBUG: Verbose per-thread statistics:\n\n".to_owned();
+    for (number, (events, total_s)) in workers.enumerate() {
+        let mean_s = total_s / events.max(1) as f64;
+        text += &format!(
+            "DEBUG:     thread #{number:3}: avg: {mean_s:.4}s  events: {events}\n\
+             DEBUG:                  total time taken by event execution: {total_s:.4}s\n"
+        );
+    }
+    text + "\n"
+}
+
 fn sql_text(figures: &LoadFigures) -> String {
     let (reads, writes) = (figures.count("reads"), figures.count("writes"));
     let other = figures.count("other");
@@ -75,13 +88,20 @@ fn sql_text(figures: &LoadFigures) -> String {
 
 fn memory_text(figures: &LoadFigures) -> String {
     let bytes = figures.count("bytes");
-    format!(
-        "Total operations: {} ({:8.2} per second)\n\n{:4.2} MiB transferred ({:4.2} MiB/sec)\n\n\n",
+    let operations = format!(
+        "Total operations: {} ({:8.2} per second)\n\n",
         figures.events,
         figures.rate(figures.events),
-        to_mib(bytes as f64),
-        to_mib(figures.rate(bytes)),
-    )
+    );
+    let transferred = match bytes {
+        0 => "\n".to_owned(),
+        _ => format!(
+            "{:4.2} MiB transferred ({:4.2} MiB/sec)\n\n\n",
+            to_mib(bytes as f64),
+            to_mib(figures.rate(bytes)),
+        ),
+    };
+    operations + &transferred
 }
 
 fn fileio_text(style: SysbenchStyle, figures: &LoadFigures) -> String {

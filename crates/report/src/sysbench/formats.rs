@@ -4,9 +4,22 @@ use serde_json::{Map, Value, json};
 
 use crate::analysis::LoadFigures;
 
+/// An interval, or the whole load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntervalFigures {
+    /// Its end since the load began, seconds.
+    pub at_s: f64,
+    /// Its end on the wall clock, if that is shown.
+    pub wall_clock: Option<String>,
+    /// What it comes to.
+    pub figures: LoadFigures,
+}
+
 /// Names of the columns.
-pub fn csv_header(figures: &LoadFigures) -> String {
-    let mut names: Vec<String> = ["time_s", "threads", "events", "eps"].map(str::to_owned).to_vec();
+pub fn csv_header(interval: &IntervalFigures) -> String {
+    let figures = &interval.figures;
+    let mut names: Vec<String> = interval.wall_clock.iter().map(|_| "utc".to_owned()).collect();
+    names.extend(["time_s", "threads", "events", "eps"].map(str::to_owned));
     names.extend(figures.counts.iter().map(|(name, _)| format!("{name}_per_s")));
     names.extend(["errors_per_s", "reconnects_per_s", "lat_avg_ms"].map(str::to_owned));
     names.extend(figures.percentiles.iter().map(|(percentile, _)| format!("lat_p{percentile}_ms")));
@@ -15,14 +28,16 @@ pub fn csv_header(figures: &LoadFigures) -> String {
 }
 
 /// An interval as a line.
-pub fn csv_line(at_s: f64, threads: usize, figures: &LoadFigures) -> String {
+pub fn csv_line(threads: usize, interval: &IntervalFigures) -> String {
+    let figures = &interval.figures;
     let two = |value: f64| format!("{value:.2}");
-    let mut fields = vec![
-        format!("{at_s:.3}"),
+    let mut fields: Vec<String> = interval.wall_clock.iter().cloned().collect();
+    fields.extend([
+        format!("{:.3}", interval.at_s),
         threads.to_string(),
         figures.events.to_string(),
         two(figures.rate(figures.events)),
-    ];
+    ]);
     fields.extend(figures.counts.iter().map(|(_, count)| two(figures.rate(*count))));
     fields.push(two(figures.rate(figures.errors)));
     fields.push(two(figures.rate(figures.reconnects)));
@@ -37,18 +52,17 @@ pub fn csv_line(at_s: f64, threads: usize, figures: &LoadFigures) -> String {
 /// `intervals` and `summary`; times are seconds since the load began, latencies milliseconds.
 pub fn json_document(
     threads: usize,
-    intervals: &[(f64, LoadFigures)],
-    total_s: f64,
-    summary: &LoadFigures,
+    intervals: &[IntervalFigures],
+    summary: &IntervalFigures,
 ) -> String {
     let intervals: Vec<Value> =
-        intervals.iter().map(|(at, figures)| figures_value(*at, threads, figures)).collect();
-    let document =
-        json!({"intervals": intervals, "summary": figures_value(total_s, threads, summary)});
+        intervals.iter().map(|interval| figures_value(threads, interval)).collect();
+    let document = json!({"intervals": intervals, "summary": figures_value(threads, summary)});
     format!("{document:#}\n")
 }
 
-fn figures_value(at_s: f64, threads: usize, figures: &LoadFigures) -> Value {
+fn figures_value(threads: usize, interval: &IntervalFigures) -> Value {
+    let IntervalFigures { at_s, wall_clock, figures } = interval;
     let percentiles = figures
         .percentiles
         .iter()
@@ -64,7 +78,7 @@ fn figures_value(at_s: f64, threads: usize, figures: &LoadFigures) -> Value {
         .map(|(name, count)| ((*name).to_owned(), Value::from(*count)))
         .collect();
     let fair = figures.fairness;
-    json!({
+    let mut value = json!({
         "time_s": at_s,
         "seconds": figures.seconds,
         "threads": threads,
@@ -82,5 +96,9 @@ fn figures_value(at_s: f64, threads: usize, figures: &LoadFigures) -> Value {
             "time_avg_s": fair.time_mean_s,
             "time_stddev_s": fair.time_deviation_s,
         },
-    })
+    });
+    if let Some(wall_clock) = wall_clock {
+        value["utc"] = wall_clock.as_str().into();
+    }
+    value
 }

@@ -4,9 +4,11 @@
 
 mod final_report;
 mod formats;
+mod page;
 
-pub use final_report::{FinalReport, final_report_text, histogram_text};
-pub use formats::{csv_header, csv_line, json_document};
+pub use final_report::{FinalReport, final_report_text, histogram_text, worker_text};
+pub use formats::{IntervalFigures, csv_header, csv_line, json_document};
+pub use page::html_document;
 
 use crate::analysis::LoadFigures;
 

@@ -126,12 +126,25 @@ fn percentiles_are_a_list_or_none() {
 
 #[test]
 fn programs_get_csv_or_json() {
-    let header = csv_header(&sql());
-    let line = csv_line(1.0, 2, &sql());
+    let interval = |at_s| IntervalFigures { at_s, wall_clock: None, figures: sql() };
+    let header = csv_header(&interval(1.0));
+    let line = csv_line(2, &interval(1.0));
     assert_eq!(header.split(',').count(), line.split(',').count());
     assert!(line.starts_with("1.000,2,200,100.00,1400.00,"), "{line}");
-    let document = json_document(2, &[(1.0, sql())], 2.0, &sql());
+    let document = json_document(2, &[interval(1.0)], &interval(2.0));
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["intervals"][0]["counts"]["reads"], 2_800);
     assert_eq!(document["summary"]["latency_ms"]["p95"], 12.345);
+    assert_eq!(document["summary"].get("utc"), None);
+    let stamped = IntervalFigures {
+        wall_clock: Some("2026-01-02T03:04:05.678Z".to_owned()),
+        ..interval(1.0)
+    };
+    assert!(csv_header(&stamped).starts_with("utc,time_s,"));
+    assert!(csv_line(2, &stamped).starts_with("2026-01-02T03:04:05.678Z,1.000,"));
+    let document = json_document(2, std::slice::from_ref(&stamped), &interval(2.0));
+    assert!(document.contains("\"utc\": \"2026-01-02T03:04:05.678Z\""), "{document}");
+    let page = html_document("a<b", 2, &[stamped.clone(), stamped], &interval(2.0), "\nreport\n");
+    assert!(page.contains("<h1>a&lt;b</h1>") && page.contains("<pre>report</pre>"), "{page}");
+    assert_eq!((page.matches("<polyline").count(), page.matches("<tr>").count()), (2, 3));
 }

@@ -41,6 +41,8 @@ const PORT: u16 = 3306;
 pub struct Target {
     known: Arc<TargetState>,
     options: LoginOptions,
+    /// Other servers that sessions of a load are dealt to.
+    siblings: Arc<[Target]>,
 }
 
 #[derive(Debug)]
@@ -89,7 +91,23 @@ impl Target {
             is_silent,
             plan: plan.clone(),
         };
-        Ok(Target { known: Arc::new(known), options: LoginOptions::default() })
+        let (options, siblings) = (LoginOptions::default(), Arc::default());
+        Ok(Target { known: Arc::new(known), options, siblings })
+    }
+
+    /// The same target with other servers that sessions of a load go to in turn.
+    #[must_use]
+    pub fn with_siblings(mut self, siblings: Vec<Target>) -> Target {
+        self.siblings = siblings.into();
+        self
+    }
+
+    /// The server of the session with this number, from 0: this target's, then each sibling's, and so on in turn.
+    pub fn of_session(&self, number: usize) -> &Target {
+        match number % (self.siblings.len() + 1) {
+            0 => self,
+            place => &self.siblings[place - 1],
+        }
     }
 
     /// The same target, whose sessions may be given several statements in one text.

@@ -4,6 +4,7 @@
 //! `k < a`, `a <= k < b`, `k >= b`, which together hold every row whatever `a` and `b` are. A bad guess costs
 //! balance, never a page.
 
+use crate::base::calendar::{civil_from_days, days_from_civil};
 use crate::warm::catalog::CatalogColumn;
 use crate::warm::names::quote_identifier;
 
@@ -183,26 +184,6 @@ fn format_time(seconds: i64, only_date: bool) -> String {
     }
     let s = seconds.rem_euclid(86_400);
     format!("{date} {:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
-}
-
-/// Days since 1970-01-01 in the Gregorian calendar, counting years from March so that leap days come last.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The inverse of [`days_from_civil`].
-pub(in crate::warm) fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
-    (year, month, of_year - (153 * shifted + 2) / 5 + 1)
 }
 
 /// How many leading items two values share.

@@ -20,7 +20,7 @@ use super::{
 use crate::base::{Clock, Stop};
 use crate::client::Session;
 use crate::plan::{OptionKind, OptionSpec, Options};
-pub(super) use key::{civil_from_days, from_hex, to_hex};
+pub(super) use key::{from_hex, to_hex};
 pub(super) use monitor::{ScanEnd, ScanJob, ScanOutcome, run_job};
 use options::ScanOptions;
 pub(super) use options::{ReadLimits, limit_options};

@@ -44,7 +44,7 @@ impl WorkloadKind for CpuKind {
         options: &Options,
         _: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        Ok(Box::new(CpuWorkload { highest: count_between(options, "max-prime", 3, HIGHEST)? }))
+        Ok(Box::new(CpuWorkload { highest: count_between(options, "max-prime", 1, HIGHEST)? }))
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
     fn primes_are_counted_from_three() {
         let count = |highest| count_primes(highest, &Stop::new());
         // There are 1,229 up to 10,000 with 2.
-        assert_eq!([3, 4, 9, 10_000].map(count), [1, 1, 3, 1228].map(Some));
+        assert_eq!([1, 3, 4, 9, 10_000].map(count), [0, 1, 1, 3, 1228].map(Some));
         assert_eq!((remainder(7, 7), remainder(u64::MAX, 10)), (0, 5));
     }
 
@@ -150,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn a_highest_number_below_three_is_refused() {
-        for given in ["0", "2", "5G"] {
+    fn a_highest_number_of_none_or_too_many_is_refused() {
+        for given in ["0", "5G"] {
             let given = [("cpu-max-prime".to_owned(), given.to_owned())];
             let options = Options::from_given(&CpuKind.option_specs(), &given).unwrap();
             let error = CpuKind.build_workload(&options, Endpoint::None).err().unwrap();

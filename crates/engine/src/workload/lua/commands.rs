@@ -58,6 +58,33 @@ pub fn read_script(setup: &ScriptSetup) -> Result<ScriptInfo, ScriptError> {
     })
 }
 
+/// The first of these values, by the names of their options, that the script's own functions refuse.
+///
+/// # Errors
+/// When the script can't be read, or fails.
+pub fn find_refused_value(
+    setup: &ScriptSetup,
+    options: &[ScriptOption],
+    given: &[(String, String)],
+) -> Result<Option<usize>, ScriptError> {
+    let checked = |name: &str| {
+        let mut all = options.iter().filter(|option| option.is_checked);
+        all.find(|option| option.name.replace('-', "_") == name)
+    };
+    let mut wanted = given.iter().enumerate();
+    let mut wanted = wanted
+        .by_ref()
+        .filter_map(|(at, (name, text))| Some((at, checked(name)?.name.as_str(), text.as_str())));
+    let Some(first) = wanted.next() else { return Ok(None) };
+    let state = load_global(&setup.silenced(), &SharedScript::default(), 0, Stop::new())?;
+    for (at, name, text) in std::iter::once(first).chain(wanted) {
+        if !state.accepts_option(name, text)? {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
 /// A state of its own, on a thread that may block.
 pub(super) fn load_global(
     setup: &ScriptSetup,

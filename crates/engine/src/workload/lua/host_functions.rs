@@ -31,13 +31,21 @@ pub(super) fn add_functions(
 ) -> mlua::Result<()> {
     add_result_functions(lua, prelude, pointer)?;
     add_error_functions(lua, prelude, setup, pointer)?;
-    // Without a printer of ours the prelude prints as Lua does.
-    let Some(printer) = setup.printer.clone() else { return Ok(()) };
+    let printer = setup.printer.clone();
     let print = move |_: &Lua, text: mlua::String| {
-        printer(&text.as_bytes());
+        match &printer {
+            Some(printer) => printer(&text.as_bytes()),
+            None => print_message(&text.to_string_lossy()),
+        }
         Ok(())
     };
     prelude.set("print", lua.create_function(print)?)
+}
+
+/// Nobody wants what scripts print among results: it goes where messages go, unless somebody takes it.
+#[expect(clippy::print_stderr, reason = "tests capture what is printed so")]
+fn print_message(text: &str) {
+    eprint!("{text}");
 }
 
 fn add_result_functions(lua: &Lua, prelude: &Table, pointer: ContextPointer) -> mlua::Result<()> {

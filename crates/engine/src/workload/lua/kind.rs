@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::commands::read_script;
+use super::commands::{ScriptInfo, read_script};
 use super::random::RandomSettings;
 use super::settings::{
-    DriverSettings, IgnoredErrors, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource,
-    ScriptValue,
+    DriverSettings, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource, ScriptValue,
 };
 use super::{LuaWorkload, ScriptError};
 use crate::base::distribution::{Distribution, DistributionOptions};
 use crate::client::Target;
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
-use crate::workload::{Endpoint, Workload, WorkloadKind};
+use crate::workload::{Endpoint, ErrorRule, Workload, WorkloadKind};
 
 /// The option that names the script.
 const SCRIPT: &str = "script";
@@ -64,7 +63,7 @@ impl WorkloadKind for LuaKind {
         let own = self.option_specs();
         let script = given.iter().rev().find(|(name, _)| name == SCRIPT);
         let Some((_, script)) = script else { return Ok(own) };
-        let declared = declared_options(script)?;
+        let declared = script_info(script)?.options;
         let names: Vec<String> = own.iter().map(|spec| spec.name.clone()).collect();
         let added = declared.iter().map(option_spec).filter(|spec| !names.contains(&spec.name));
         Ok(own.into_iter().chain(added).collect())
@@ -80,8 +79,9 @@ impl WorkloadKind for LuaKind {
                 .hint("as in: sweat bench lua /usr/share/sysbench/oltp_read_write.lua")
                 .into());
         };
-        let declared = declared_options(script)?;
-        Ok(Box::new(LuaWorkload::new(script_setup(script, &declared, options, target)?)))
+        let info = script_info(script)?;
+        let workload = LuaWorkload::new(script_setup(script, &info.options, options, target)?);
+        Ok(Box::new(workload.with_blocking_calls(info.blocking_calls)))
     }
 }
 
@@ -93,10 +93,7 @@ fn script_setup(
     target: Target,
 ) -> anyhow::Result<ScriptSetup> {
     let ignored = options.text("ignore-errors").unwrap_or_default();
-    let ignored = IgnoredErrors::from_text(ignored).map_err(|part| {
-        Mistake::new("--ignore-errors", format!("`{part}` is not an error number"))
-            .hint("as in 1213,1205, or all")
-    })?;
+    let ignored = ErrorRule::from_option("ignore-errors", ignored)?;
     let mut values = general_options(&target, options);
     values.retain(|(name, _)| declared.iter().all(|option| option.name.replace('-', "_") != *name));
     let given = declared.iter().filter_map(|option| {
@@ -173,7 +170,8 @@ fn option_spec(option: &ScriptOption) -> OptionSpec {
     OptionSpec::new(&option.name.replace('_', "-"), kind, default, &option.description)
 }
 
-fn declared_options(script: &str) -> Result<Vec<ScriptOption>, Mistake> {
+/// What the script says of itself.
+fn script_info(script: &str) -> Result<ScriptInfo, Mistake> {
     let setup = ScriptSetup {
         module_dirs: module_dirs(script),
         arguments: vec!["sysbench".to_owned(), script.to_owned()],
@@ -182,7 +180,7 @@ fn declared_options(script: &str) -> Result<Vec<ScriptOption>, Mistake> {
         ..ScriptSetup::new(find_script(script)?)
     };
     let failed = |error: ScriptError| Mistake::new(script, error.message);
-    Ok(read_script(&setup.silenced()).map_err(failed)?.options)
+    read_script(&setup.silenced()).map_err(failed)
 }
 
 /// Scripts often ask for others that lie beside them.

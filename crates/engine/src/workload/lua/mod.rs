@@ -9,6 +9,7 @@ mod connection;
 mod host_functions;
 mod interrupt;
 mod kind;
+mod module_paths;
 mod natives;
 mod random;
 mod request;
@@ -31,12 +32,12 @@ use self::state::{LuaHost, LuaState, SharedScript, StateRole};
 use self::statements::StatementClasses;
 use self::worker::LuaWorker;
 
-pub use commands::{ReportState, ScriptInfo, read_script, run_command};
+pub use commands::{ReportState, ScriptInfo, find_refused_value, read_script, run_command};
 pub use kind::LuaKind;
 pub use random::RandomSettings;
 pub use settings::{
-    DriverSettings, FatalPrinter, IgnoredErrors, ScriptError, ScriptOption, ScriptOptionType,
-    ScriptPrinter, ScriptSetup, ScriptSource, ScriptValue, split_list,
+    DriverSettings, FatalPrinter, ScriptError, ScriptOption, ScriptOptionType, ScriptPrinter,
+    ScriptSetup, ScriptSource, ScriptValue, split_list,
 };
 
 /// Sessions that share a Lua state at most: mlua holds some 8,000 references into one, and a session needs a handful.
@@ -96,6 +97,12 @@ impl LuaWorkload {
         }
     }
 
+    /// Knows already which calls hold a whole thread: the script was read.
+    #[must_use]
+    fn with_blocking_calls(self, calls: Vec<String>) -> LuaWorkload {
+        LuaWorkload { blocking_calls: OnceLock::from(calls), ..self }
+    }
+
     /// Runs the top level and `init` now; the load that follows runs neither `init` nor `done`.
     ///
     /// # Errors
@@ -122,6 +129,21 @@ impl LuaWorkload {
         let life = std::mem::take(&mut *self.lock_load());
         let Some(GlobalState(state)) = life.global else { return Ok(()) };
         reactor::block_on(state.call_hook("done", None)).map(|_| ())
+    }
+
+    /// Makes a report of the whole load, in the state of [`LuaWorkload::run_init_early`]; says whether the script has it.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub fn call_final_report(
+        &self,
+        name: &str,
+        values: &[(&str, f64)],
+    ) -> Result<bool, ScriptError> {
+        match &self.lock_load().global {
+            Some(GlobalState(state)) => state.call_report(name, values),
+            None => Ok(false),
+        }
     }
 
     fn lock_load(&self) -> std::sync::MutexGuard<'_, LoadLife> {
@@ -156,11 +178,11 @@ impl LuaWorkload {
     fn run_init(&self, part: &WorkerContext) -> Result<LuaState, ScriptError> {
         let state = commands::load_global(&self.setup, &self.shared, 0, part.abandon.clone())?;
         state.export_options(part.workers)?;
+        reactor::block_on(state.call_hook("init", None))?;
         if !state.has_function("event") && !state.replaces_thread_run() {
             let name = commands::base_name(&self.setup.source);
             return Err(ScriptError::new(format!("cannot find the event() function in {name}")));
         }
-        reactor::block_on(state.call_hook("init", None))?;
         Ok(state)
     }
 

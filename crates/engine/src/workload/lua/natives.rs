@@ -3,7 +3,7 @@
 //!
 //! A context belongs to one state, and a state runs on one thread at a time. Its natives are called while Lua runs; the worker
 //! touches the context only while Lua does not: so no two references to it ever live at once.
-//! The list [`NATIVES`] and the fields of [`SharedFields`] stand once more in `prelude/core.lua`.
+//! The list [`NATIVES`] and the fields of [`SharedFields`] stand once more in `prelude/host.lua`.
 #![expect(unsafe_code, reason = "LuaJIT calls C functions with a pointer to their context")]
 
 use std::ffi::c_char;
@@ -221,9 +221,10 @@ pub(super) struct Natives {
     set_double: extern "C" fn(&mut ScriptContext, i32, f64),
     set_text: unsafe extern "C" fn(&mut ScriptContext, i32, *const c_char, u32),
     bind: extern "C" fn(&mut ScriptContext, i32, i32, i32, i32) -> i32,
+    random_wide: extern "C" fn(&mut ScriptContext, i32, u64, u64) -> u64,
 }
 
-/// The functions that `prelude/core.lua` declares in this order.
+/// The functions that `prelude/host.lua` declares in this order.
 pub(super) static NATIVES: Natives = Natives {
     more,
     stop,
@@ -243,6 +244,7 @@ pub(super) static NATIVES: Natives = Natives {
     set_double,
     set_text,
     bind,
+    random_wide,
 };
 
 extern "C" fn more(context: &mut ScriptContext) -> i32 {
@@ -278,6 +280,10 @@ extern "C" fn counted(context: &mut ScriptContext, kind: i32) -> f64 {
 
 extern "C" fn random(context: &mut ScriptContext, kind: i32, low: f64, high: f64) -> f64 {
     context.random.draw_number(kind, low, high)
+}
+
+extern "C" fn random_wide(context: &mut ScriptContext, kind: i32, low: u64, high: u64) -> u64 {
+    context.random.draw_key(usize::try_from(kind).unwrap_or_default(), low, high)
 }
 
 extern "C" fn random_u64(context: &mut ScriptContext) -> u64 {

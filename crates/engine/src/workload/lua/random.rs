@@ -83,14 +83,18 @@ impl ScriptRandom {
         let Ok(kind) = usize::try_from(kind) else {
             return f64::from(self.unique.draw_number(self.settings.seed));
         };
-        let kind = kind.min(KINDS.len() - 1);
         // As C does it: a number below 0 is one from above.
-        let (low, high) = (low.max(0.0) as u64, high.max(0.0) as u64);
+        self.draw_key(kind, low.max(0.0) as u64, high.max(0.0) as u64) as f64
+    }
+
+    /// The same for whole numbers of any size.
+    pub(super) fn draw_key(&mut self, kind: usize, low: u64, high: u64) -> u64 {
+        let kind = kind.min(KINDS.len() - 1);
         if high <= low {
-            return low as f64;
+            return low;
         }
         if KINDS[kind] == "uniform" {
-            return self.rng.uniform_between(low, high) as f64;
+            return self.rng.uniform_between(low, high);
         }
         let cached = match &self.last[kind] {
             Some((a, b, _)) => *a == low && *b == high,
@@ -103,8 +107,8 @@ impl ScriptRandom {
             self.last[kind] = made.ok().map(|distribution| (low, high, distribution));
         }
         match &self.last[kind] {
-            Some((_, _, distribution)) => distribution.next_key(&mut self.rng) as f64,
-            None => self.rng.uniform_between(low, high) as f64,
+            Some((_, _, distribution)) => distribution.next_key(&mut self.rng),
+            None => self.rng.uniform_between(low, high),
         }
     }
 
@@ -213,5 +217,7 @@ mod tests {
         assert_eq!(random.draw_number(1, 5.0, 5.0), 5.0);
         let wide = (0..100).map(|_| random.draw_number(1, 0.0, 1e12)).fold(0.0, f64::max);
         assert!(wide > 4.3e9, "{wide}");
+        let keys: Vec<u64> = (0..64).map(|_| random.draw_key(1, 1 << 60, u64::MAX)).collect();
+        assert!(keys.iter().all(|key| *key >= 1 << 60) && keys.iter().any(|key| key % 2 == 1));
     }
 }

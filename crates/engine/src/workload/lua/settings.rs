@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::random::RandomSettings;
 use crate::client::Target;
+use crate::workload::ErrorRule;
 
 /// Where a script comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct ScriptOption {
     pub default: Option<String>,
     /// What it takes.
     pub kind: ScriptOptionType,
+    /// Whether a function of the script decides on its values.
+    pub is_checked: bool,
 }
 
 impl ScriptOption {
@@ -103,37 +106,8 @@ fn parse_size(text: &str) -> Option<f64> {
     Some(digits.parse::<u64>().ok()? as f64 * factor)
 }
 
-/// Which errors of the server restart an event instead of ending the load.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IgnoredErrors {
-    /// All of them.
-    All,
-    /// These numbers.
-    Codes(Vec<u16>),
-}
-
-impl Default for IgnoredErrors {
-    fn default() -> IgnoredErrors {
-        IgnoredErrors::Codes(vec![1213, 1020, 1205])
-    }
-}
-
-impl IgnoredErrors {
-    /// Reads `all`, or numbers separated by commas.
-    ///
-    /// # Errors
-    /// The part that is no number.
-    pub fn from_text(text: &str) -> Result<IgnoredErrors, String> {
-        if text == "all" {
-            return Ok(IgnoredErrors::All);
-        }
-        let code = |part: String| part.trim().parse().map_err(|_| part);
-        split_list(text).into_iter().map(code).collect::<Result<_, _>>().map(IgnoredErrors::Codes)
-    }
-}
-
 /// How scripts reach servers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct DriverSettings {
     /// Servers, which connections take in turn; none in a dry run.
     pub targets: Vec<Target>,
@@ -142,9 +116,21 @@ pub struct DriverSettings {
     /// Whether the client fills the holes of statements instead of the server.
     pub fill_holes: bool,
     /// Which errors restart an event.
-    pub ignored: IgnoredErrors,
+    pub ignored: ErrorRule,
     /// Whether known faults of sysbench are kept: no ROLLBACK after a lock wait that timed out, no rows of prepared statements.
     pub strict: bool,
+}
+
+impl Default for DriverSettings {
+    fn default() -> DriverSettings {
+        DriverSettings {
+            targets: Vec::new(),
+            dry_run: false,
+            fill_holes: false,
+            ignored: ErrorRule::of_sysbench(),
+            strict: false,
+        }
+    }
 }
 
 /// Takes what a script prints.
@@ -248,6 +234,7 @@ mod tests {
             description: String::new(),
             default: None,
             kind,
+            is_checked: false,
         };
         let read = |kind, text: &str| option(kind).value_from(text);
         assert_eq!(read(ScriptOptionType::Bool, ""), Some(ScriptValue::Switch(true)));
@@ -257,12 +244,5 @@ mod tests {
         assert_eq!(read(ScriptOptionType::Size, "2X"), None);
         let list = ScriptValue::List(vec!["a".to_owned(), "b".to_owned()]);
         assert_eq!(read(ScriptOptionType::List, "a,b"), Some(list));
-    }
-
-    #[test]
-    fn ignored_errors_are_numbers_or_all() {
-        assert_eq!(IgnoredErrors::from_text("all"), Ok(IgnoredErrors::All));
-        assert_eq!(IgnoredErrors::from_text("1,2"), Ok(IgnoredErrors::Codes(vec![1, 2])));
-        assert_eq!(IgnoredErrors::from_text("1,x"), Err("x".to_owned()));
     }
 }

@@ -15,34 +15,31 @@ use mlua::{
 use super::connection::ScriptConnections;
 use super::host_functions::{ContextPointer, add_functions};
 use super::interrupt::{RunningStates, StateRegistration};
+use super::module_paths::{c_module_path, module_path};
 use super::natives::{NATIVES, ScriptContext};
 use super::random::{ScriptRandom, UniqueNumbers};
 use super::request::{ScriptRequest, perform_request};
 use super::settings::{
-    IgnoredErrors, ScriptError, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource,
-    ScriptValue,
+    ScriptError, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource, ScriptValue,
 };
 use super::statements::{StatementClasses, StatementTimes};
 use crate::base::Stop;
+use crate::workload::ErrorRule;
 
 /// Our side of what scripts call, in the order in which it is run.
 const PRELUDE: [(&str, &str); 5] = [
     ("=[core]", include_str!("prelude/core.lua")),
     ("=[random]", include_str!("prelude/random.lua")),
-    ("=[sql]", include_str!("prelude/sql.lua")),
+    ("=[string \"sysbench.sql.lua\"]", include_str!("prelude/sql.lua")),
     ("=[legacy]", include_str!("prelude/legacy.lua")),
     ("=[reports]", include_str!("prelude/reports.lua")),
 ];
 /// The version whose scripts ours understand.
 const VERSION: &str = "1.0.20";
+/// What sysbench says of an error that is a table or nothing.
+const NOT_TEXT: &str = "(not a string)";
 /// What Lua says where a script yields to nobody.
 const YIELDED: &str = "attempt to yield from outside a coroutine";
-/// Where sysbench looks for modules besides `LUA_PATH`.
-const MODULE_PATH: &str = "./?.lua;./?/init.lua;./src/lua/?.lua;\
-    {home}/.luarocks/share/lua/5.1/?.lua;\
-    {home}/.luarocks/share/lua/5.1/?/init.lua;{home}/.luarocks/share/lua/?.lua;\
-    /usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;/usr/share/sysbench/?.lua";
-
 /// What all states of one script share.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedScript {
@@ -158,13 +155,13 @@ impl LuaState {
         }
         prelude.set("arguments", arguments)?;
         let ignored = lua.create_table()?;
-        if let IgnoredErrors::Codes(codes) = &setup.driver.ignored {
+        if let ErrorRule::Restart(codes) = &setup.driver.ignored {
             for code in codes {
                 ignored.set(*code, true)?;
             }
         }
         prelude.set("ignored", ignored)?;
-        prelude.set("ignores_all", setup.driver.ignored == IgnoredErrors::All)?;
+        prelude.set("ignores_all", setup.driver.ignored == ErrorRule::RestartAll)?;
         add_functions(lua, prelude, setup, self.context)?;
         for (name, text) in PRELUDE {
             self.instance(text, name)?.call::<()>((prelude, &self.host.table))?;
@@ -244,9 +241,19 @@ impl LuaState {
                 description: text(parts.get(1)).unwrap_or_default(),
                 default: text(parts.get(2)),
                 kind: option_type(kind.unwrap_or(5)),
+                is_checked: parts.get(4).is_some_and(|own| own.as_boolean() == Some(true)),
             }
         };
         Ok(list.iter().map(option).collect())
+    }
+
+    /// Whether the script takes this text for its option.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub(super) fn accepts_option(&self, name: &str, text: &str) -> Result<bool, ScriptError> {
+        let accepts: Function = self.prelude.get("accepts_option").map_err(script_error)?;
+        accepts.call((name, text)).map_err(script_error)
     }
 
     /// Fills `sysbench.opt`, where `threads` is how many there really are, and the globals of a script that declares no options.
@@ -277,7 +284,7 @@ impl LuaState {
     fn set_options(&self, values: &[(String, ScriptValue)], is_legacy: bool) -> mlua::Result<()> {
         let globals = &self.globals;
         let sysbench: Table = globals.get("sysbench")?;
-        let opt: Table = sysbench.get("opt")?;
+        let opt = self.host.lua.create_table()?;
         for (name, value) in values {
             let value = self.lua_value(value)?;
             if is_legacy && !globals.get::<Value>(name.as_str())?.is_function() {
@@ -285,9 +292,11 @@ impl LuaState {
             }
             opt.set(name.as_str(), value)?;
         }
+        sysbench.set("opt", &opt)?;
         if is_legacy {
             for (name, text) in &self.setup.given {
                 globals.set(name.as_str(), text.as_str())?;
+                opt.set(name.as_str(), text.as_str())?;
             }
         }
         Ok(())
@@ -410,27 +419,15 @@ impl LuaState {
 /// The prelude's table and the globals of a new session.
 fn new_tables(host: &LuaHost, setup: &ScriptSetup) -> mlua::Result<(Table, Table)> {
     let new_globals: Function = host.table.get("new_globals")?;
-    Ok((host.lua.create_table()?, new_globals.call(module_path(setup))?))
-}
-
-/// Where `require` looks.
-fn module_path(setup: &ScriptSetup) -> String {
-    let home = std::env::var("HOME").unwrap_or_default();
-    let mut path = MODULE_PATH.replace("{home}", &home);
-    for dir in &setup.module_dirs {
-        path = format!("{path};{}/?.lua", dir.display());
-    }
-    match std::env::var("LUA_PATH") {
-        Ok(own) if own.contains(";;") => own.replace(";;", &format!(";{path};")),
-        Ok(own) => own,
-        Err(_) => path,
-    }
+    let paths = (module_path(setup), c_module_path());
+    Ok((host.lua.create_table()?, new_globals.call(paths)?))
 }
 
 fn empty_value(kind: ScriptOptionType) -> ScriptValue {
     match kind {
         ScriptOptionType::Text => ScriptValue::Text(String::new()),
-        ScriptOptionType::Bool => ScriptValue::Switch(false),
+        // As sysbench has it: what has no value is on.
+        ScriptOptionType::Bool => ScriptValue::Switch(true),
         ScriptOptionType::List => ScriptValue::List(Vec::new()),
         ScriptOptionType::Int | ScriptOptionType::Size | ScriptOptionType::Double => {
             ScriptValue::Number(0.0)
@@ -475,5 +472,7 @@ fn script_error(error: mlua::Error) -> ScriptError {
     };
     // Errors raised within errors repeat the calls.
     let traceback = traceback.split("\nstack traceback:").next().unwrap_or_default().to_owned();
+    let is_object = message == "nil" || message.starts_with("table: 0x");
+    let message = if is_object { NOT_TEXT } else { message };
     ScriptError { message: message.to_owned(), traceback }
 }

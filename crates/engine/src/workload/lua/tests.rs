@@ -186,7 +186,8 @@ fn mistakes_in_a_script_name_its_line() {
         ("#!/usr/bin/env sysbench\nerror('second')", "test:2: second"),
         (
             "sysbench.cmdline.options = { a = 5 }",
-            "wrong declaration of the option a: it is no table",
+            "`sysbench.cmdline.read_cmdline_options' function failed: \
+             wrong table structure in sysbench.cmdline.options: a",
         ),
     ] {
         let (setup, _) = setup(text, &[]);

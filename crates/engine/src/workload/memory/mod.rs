@@ -65,7 +65,7 @@ impl WorkloadKind for MemoryKind {
             let why = format!("{bytes} bytes is not a power of 2 from {WORD} on");
             return Err(Mistake::new("--block-size", why).hint("as in 1K or 1M").into());
         }
-        if total < bytes {
+        if total < bytes && total > 0 {
             let why = format!("{total} bytes is less than a block");
             let hint = format!("at least the {bytes} bytes of --block-size");
             return Err(Mistake::new("--total-size", why).hint(hint).into());
@@ -79,7 +79,7 @@ impl WorkloadKind for MemoryKind {
         };
         Ok(Box::new(MemoryWorkload {
             bytes,
-            events: total / bytes,
+            events: if total == 0 { u64::MAX } else { total / bytes },
             access,
             huge_pages: options.switch("huge-pages"),
             shared: (options.text("scope") != Some("local")).then(OnceLock::new),
@@ -198,5 +198,8 @@ mod tests {
         }
         let small = [("block-size", "1M"), ("total-size", "1K")];
         assert_eq!(refusal(&small), "--total-size: 1024 bytes is less than a block");
+        let endless = [("total-size".to_owned(), "0".to_owned())];
+        let endless = Options::from_given(&MemoryKind.option_specs(), &endless).unwrap();
+        assert!(MemoryKind.build_workload(&endless, Endpoint::None).is_ok());
     }
 }

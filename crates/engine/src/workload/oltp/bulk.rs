@@ -8,13 +8,14 @@ use crate::base::Stop;
 use crate::client::{Session, Target};
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 use crate::recorder::{ClassId, EventError, EventOutcome, Tally};
+use crate::workload::ErrorRule;
 use crate::workload::fill::{self, ExpectedColumn};
 use crate::workload::{
     BoxedWorker, DataJob, Endpoint, ErrorPolicy, JobProgress, OpenError, StatementPreview, Worker,
     WorkerContext, Workload, WorkloadKind, sql,
 };
 
-use super::errors::{self, ErrorRule};
+use super::errors;
 use super::table;
 
 const NAME: &str = "bulk_insert";
@@ -60,7 +61,10 @@ impl WorkloadKind for BulkInsertKind {
                 .hint("as in 512KiB"),
             ));
         }
-        let error_rule = ErrorRule::from_text(options.text(errors::OPTION).unwrap_or_default())?;
+        let error_rule = ErrorRule::from_option(
+            errors::OPTION,
+            options.text(errors::OPTION).unwrap_or_default(),
+        )?;
         let target = endpoint.require_mysql()?.clone();
         Ok(Box::new(BulkInsertWorkload { target, length, error_rule }))
     }
@@ -166,7 +170,8 @@ impl BulkInsertWorker<'_> {
 impl Worker for BulkInsertWorker<'_> {
     async fn open(&mut self) -> Result<(), OpenError> {
         self.session = None;
-        let mut session = self.bulk.target.open_session(&self.part.abandon).await?;
+        let target = self.bulk.target.of_session(self.part.worker);
+        let mut session = target.open_session(&self.part.abandon).await?;
         let table = self.part.worker + 1;
         let highest = session.fetch_rows(&format!("SELECT MAX(id) FROM sbtest{table}")).await?;
         let highest = highest.text_value(0, 0).and_then(|text| text.parse::<u64>().ok());

@@ -1,66 +1,9 @@
-//! Which errors of a server an event outlives: the numbers that sysbench's users give in `mysql-ignore-errors`.
+//! The option that says which errors an event outlives, and what is said of one that ended a load.
 
-use crate::plan::Mistake;
 use crate::recorder::{EventError, EventErrorKind};
-use crate::workload::ErrorPolicy;
 
 /// The option.
 pub(super) const OPTION: &str = "mysql-ignore-errors";
-/// Numbers that say that a connection is gone, as clients know them.
-const LOST: [u16; 4] = [2006, 2011, 2013, 2055];
-
-/// What errors mean for a load.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum ErrorRule {
-    /// Each fails its event, and the load goes on.
-    #[default]
-    CountAll,
-    /// After each the event runs again.
-    RestartAll,
-    /// After these the event runs again; any other ends the load.
-    Restart(Vec<u16>),
-}
-
-impl ErrorRule {
-    /// Reads numbers separated by commas, or `all`.
-    ///
-    /// # Errors
-    /// When there is something else.
-    pub(super) fn from_text(text: &str) -> Result<ErrorRule, Mistake> {
-        match text.trim() {
-            "" => return Ok(ErrorRule::CountAll),
-            "all" => return Ok(ErrorRule::RestartAll),
-            _ => {}
-        }
-        let numbers = text.split(',').map(str::trim).filter(|number| !number.is_empty());
-        let numbers: Result<Vec<u16>, _> = numbers.map(str::parse).collect();
-        numbers.map(ErrorRule::Restart).map_err(|_| {
-            Mistake::new(format!("--{OPTION}"), format!("`{text}` is not a list of numbers"))
-                .hint("as in 1213,1020,1205, or all")
-        })
-    }
-
-    /// What this error means.
-    pub(super) fn policy(&self, error: EventError) -> ErrorPolicy {
-        match (self, error.kind) {
-            (ErrorRule::CountAll, _) => ErrorPolicy::CountEvent,
-            (ErrorRule::RestartAll, EventErrorKind::Server) => ErrorPolicy::RestartEvent,
-            (ErrorRule::Restart(numbers), EventErrorKind::Server)
-                if numbers.contains(&error.code) =>
-            {
-                ErrorPolicy::RestartEvent
-            }
-            // The session is opened again first, so the event that follows is another one.
-            (ErrorRule::RestartAll, _) => ErrorPolicy::CountEvent,
-            (ErrorRule::Restart(numbers), EventErrorKind::Lost)
-                if LOST.iter().any(|lost| numbers.contains(lost)) =>
-            {
-                ErrorPolicy::CountEvent
-            }
-            (ErrorRule::Restart(_), _) => ErrorPolicy::FailLoad,
-        }
-    }
-}
 
 /// Why a load ended that an error ended: its number, its text, its statement.
 pub(super) fn describe_failure(error: EventError, text: &str, sql: &str) -> String {
@@ -72,30 +15,5 @@ pub(super) fn describe_failure(error: EventError, text: &str, sql: &str) -> Stri
             format!("error 2013 (Lost connection to server during query) for query '{sql}'")
         }
         EventErrorKind::Protocol => format!("error 2027 (Malformed packet) for query '{sql}'"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(kind: EventErrorKind, code: u16) -> EventError {
-        EventError { kind, code }
-    }
-
-    #[test]
-    fn numbers_restart_and_all_others_end_the_load() {
-        use EventErrorKind::{Lost, Server};
-        let rule = ErrorRule::from_text("1213, 1205").unwrap();
-        assert_eq!(rule.policy(error(Server, 1213)), ErrorPolicy::RestartEvent);
-        assert_eq!(rule.policy(error(Server, 1062)), ErrorPolicy::FailLoad);
-        assert_eq!(rule.policy(error(Lost, 104)), ErrorPolicy::FailLoad);
-        let rule = ErrorRule::from_text("2013").unwrap();
-        assert_eq!(rule.policy(error(Lost, 104)), ErrorPolicy::CountEvent);
-        let rule = ErrorRule::from_text("all").unwrap();
-        assert_eq!(rule.policy(error(Server, 1062)), ErrorPolicy::RestartEvent);
-        let rule = ErrorRule::from_text("").unwrap();
-        assert_eq!(rule.policy(error(Server, 1062)), ErrorPolicy::CountEvent);
-        assert!(ErrorRule::from_text("deadlock").is_err());
     }
 }

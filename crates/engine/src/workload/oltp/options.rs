@@ -3,8 +3,9 @@
 use crate::base::distribution::{Distribution, DistributionOptions};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 use crate::recorder::{KeyChoice, WorkloadFacts};
+use crate::workload::ErrorRule;
 
-use super::errors::{self, ErrorRule};
+use super::errors;
 use super::mix::StatementMix;
 use super::statement::OltpStatement;
 
@@ -168,7 +169,10 @@ impl OltpSettings {
         mistakes.extend(engine_mistake(&engine));
         let table_name = options.text("table-name").map(str::to_owned);
         mistakes.extend(table_name_mistake(table_name.as_deref(), tables));
-        let error_rule = ErrorRule::from_text(options.text(errors::OPTION).unwrap_or_default());
+        let error_rule = ErrorRule::from_option(
+            errors::OPTION,
+            options.text(errors::OPTION).unwrap_or_default(),
+        );
         let error_rule = error_rule.unwrap_or_else(|mistake| {
             mistakes.push(mistake);
             ErrorRule::default()

@@ -194,7 +194,8 @@ impl Worker for OltpWorker<'_> {
         if self.line.workload.settings.dry_run {
             return Ok(());
         }
-        let session = self.line.workload.target.open_session(&self.part.abandon).await?;
+        let target = self.line.workload.target.of_session(self.part.worker);
+        let session = target.open_session(&self.part.abandon).await?;
         self.line.session = Some(session);
         Ok(self.line.prepare_ahead().await?)
     }

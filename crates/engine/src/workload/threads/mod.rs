@@ -49,7 +49,7 @@ impl WorkloadKind for ThreadsKind {
     ) -> anyhow::Result<Box<dyn Workload>> {
         let locks = count_between(options, "locks", 1, MOST_LOCKS)?;
         Ok(Box::new(ThreadsWorkload {
-            yields: count_between(options, "yields", 1, u64::MAX)?,
+            yields: count_between(options, "yields", 0, u64::MAX)?,
             locks: (0..locks).map(|_| YieldLock::default()).collect(),
             next: AtomicUsize::new(0),
         }))

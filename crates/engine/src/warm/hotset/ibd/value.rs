@@ -3,8 +3,9 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::kind::{DIGIT_BYTES, ValueKind};
+use crate::base::calendar::civil_from_days;
 use crate::warm::hotset::KeyLiteral;
-use crate::warm::scan::{civil_from_days, to_hex};
+use crate::warm::scan::to_hex;
 
 /// A value in SQL; `None` if it can't be written so that a hot set may hold it.
 pub(super) fn to_literal(kind: &ValueKind, value: Option<&[u8]>) -> Option<KeyLiteral> {

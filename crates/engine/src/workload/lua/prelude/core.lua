@@ -97,7 +97,7 @@ sysbench = {
   tid = P.tid,
   version = P.version,
   version_string = "sysbench " .. P.version,
-  opt = {},
+  -- `opt` comes when the top level has run.
   error = { NONE = 0, RESTART_EVENT = 1 },
   hooks = {},
   cmdline = {
@@ -112,17 +112,20 @@ sysbench = {
   },
 }
 
--- Nobody wants what scripts print among results: it goes where messages go, unless somebody takes it.
-P.print = P.print or function(text)
-  io.stderr:write(text)
-end
-
 function print(...)
   local parts = { ... }
   for i = 1, select("#", ...) do
     parts[i] = tostring(parts[i])
   end
   P.print(table.concat(parts, "\t") .. "\n")
+end
+
+function P.alert(text)
+  P.print("ALERT: " .. text .. "\n")
+end
+
+function P.option(name)
+  return sysbench.opt and sysbench.opt[name]
 end
 
 -- Options. A default says of what type an option is, unless it is told.
@@ -138,6 +141,11 @@ local function default_text(value)
   elseif value ~= nil then
     return tostring(value)
   end
+  return false
+end
+
+local function wrong_option(text)
+  error("`sysbench.cmdline.read_cmdline_options' function failed: " .. text, 0)
 end
 
 -- The options that the script declares, sorted: name, description, default, type, function that checks.
@@ -145,36 +153,41 @@ function P.declared_options()
   local all = {}
   for name, spec in pairs(sysbench.cmdline.options or {}) do
     if type(spec) ~= "table" then
-      error("wrong declaration of the option " .. tostring(name) .. ": it is no table", 0)
+      wrong_option("wrong table structure in sysbench.cmdline.options: " .. tostring(name))
+    elseif spec[1] == nil then
+      wrong_option("nil description for option " .. tostring(name))
     end
     local kind = spec[3] or types[type(spec[2])] or 5
-    all[#all + 1] = { tostring(name), tostring(spec[1] or ""), default_text(spec[2]), kind }
+    all[#all + 1] = {
+      tostring(name), tostring(spec[1]), default_text(spec[2]), kind, spec[4] ~= nil,
+    }
   end
   table.sort(all, function(a, b) return a[1] < b[1] end)
   return all
 end
 
-function P.check_option(name, value)
-  local spec = sysbench.cmdline.options[name]
-    or sysbench.cmdline.options[(name:gsub("_", "-"))]
-  if spec and spec[4] then
-    return spec[4](value)
-  end
+-- Whether the script takes this value for its option: a number is true, as it is in C.
+function P.accepts_option(name, value)
+  local verdict = sysbench.cmdline.options[name][4](name, value)
+  return verdict ~= nil and verdict ~= false and verdict ~= 0
 end
+
+local forms = {
+  [1] = "[=on|off]", [2] = "=N", [3] = "=SIZE", [4] = "=N", [5] = "=STRING", [6] = "=[LIST,...]",
+  [7] = "=FILENAME",
+}
 
 function sysbench.cmdline.print_test_options()
-  for _, option in ipairs(P.declared_options()) do
-    local name = option[1]:gsub("_", "-")
-    local shown = option[4] == 1 and ("--" .. name .. "[=on|off]") or P.option_form(name, option[4])
+  local rows, width = {}, 0
+  for i, option in ipairs(P.declared_options()) do
     local default = option[3] and (" [" .. option[3] .. "]") or ""
-    P.print(string.format("  %-31s%s%s\n", shown, option[2], default))
+    rows[i] = { "--" .. option[1] .. (forms[option[4]] or ""), option[2] .. default }
+    width = math.max(width, #rows[i][1])
+  end
+  for _, row in ipairs(rows) do
+    P.print("  " .. row[1] .. string.rep(" ", width - #row[1]) .. " " .. row[2] .. "\n")
   end
   P.print("\n")
-end
-
-local forms = { [2] = "=N", [3] = "=SIZE", [4] = "=N", [5] = "=STRING", [6] = "=[LIST,...]", [7] = "=FILENAME" }
-function P.option_form(name, kind)
-  return "--" .. name .. (forms[kind] or "")
 end
 
 function sysbench.cmdline.read_cmdline_options() end
@@ -194,12 +207,13 @@ end
 function sysbench.cmdline.call_command(name)
   local own = sysbench.cmdline.commands
   local found = type(own) == "table" and own[name]
-  local f = type(found) == "table" and found[1] or _G[name]
-  if type(f) ~= "function" then
-    return false
+  if type(found) == "table" then
+    local command = found[1]
+    return command() ~= false
   end
-  local result = f()
-  return result == nil or result == true
+  -- What a plain function returns says nothing.
+  _G[name]()
+  return true
 end
 
 -- The loop over events, which scripts may replace.

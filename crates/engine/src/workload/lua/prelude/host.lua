@@ -46,6 +46,7 @@ typedef struct {
   void (*set_double)(script_context *, int, double);
   void (*set_text)(script_context *, int, const char *, uint32_t);
   int (*bind)(script_context *, int, int, int, int);
+  uint64_t (*random_wide)(script_context *, int, uint64_t, uint64_t);
 } script_natives;
 ]])
 
@@ -165,8 +166,19 @@ local function find_module(name, path)
   end
 end
 
--- The globals of a session: the libraries, and modules of its own.
-function H.new_globals(path)
+-- Where a module was looked for.
+local function missing_module(name, path)
+  local lines = { "module '" .. name .. "' not found:", "no field package.preload['" .. name .. "']" }
+  local file_name = name:gsub("%.", "/"):gsub("%%", "%%%%")
+  for template in (path .. ";" .. raw_globals.package.cpath):gmatch("[^;]+") do
+    lines[#lines + 1] = "no file '" .. template:gsub("%?", file_name) .. "'"
+  end
+  return table.concat(lines, "\n\t")
+end
+
+-- The globals of a session: the libraries, and modules of its own. Modules in C are the state's.
+function H.new_globals(path, cpath)
+  raw_globals.package.cpath = cpath
   local env = {}
   for name, value in pairs(raw_globals) do
     env[name] = value
@@ -208,7 +220,10 @@ function H.new_globals(path)
     if not chunk then
       local file = find_module(name, package.path)
       if not file then
-        -- Modules in C, and the message that says where was looked.
+        local in_c = find_module(name, cpath) or find_module(name:match("^[^.]*"), cpath)
+        if not in_c and raw_globals.package.loaded[name] == nil then
+          error(missing_module(name, package.path), 2)
+        end
         loaded = raw_require(name)
         package.loaded[name] = loaded
         return loaded

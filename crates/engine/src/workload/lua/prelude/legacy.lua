@@ -10,7 +10,7 @@ thread_id = P.tid
 test = P.script_path
 
 function db_connect()
-  db_driver = sysbench.opt.db_driver or "mysql"
+  db_driver = P.option("db_driver") or "mysql"
   con = sysbench.sql.driver():connect()
 end
 

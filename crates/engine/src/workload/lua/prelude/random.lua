@@ -6,8 +6,13 @@ local random = natives.random
 
 sysbench.rand = {}
 local kinds = { default = 0, uniform = 1, gaussian = 2, special = 3, pareto = 4, zipfian = 5 }
+local random_wide = natives.random_wide
+-- Beyond 2^53 numbers of Lua have gaps: there both ends are written as 1ULL, and so is what comes.
 for name, kind in pairs(kinds) do
   sysbench.rand[name] = function(low, high)
+    if type(high) == "cdata" then
+      return random_wide(context, kind, low, high)
+    end
     return random(context, kind, low, high)
   end
 end

@@ -100,6 +100,6 @@ function sysbench.report_default(stat)
       .. "err/s %4.2f reconn/s: %4.2f\n",
     stat.time_total, stat.threads_running, per_second(stat.events, stat), per_second(queries, stat),
     per_second(stat.reads, stat), per_second(stat.writes, stat), per_second(stat.other, stat),
-    sysbench.opt.percentile or 95, stat.latency_pct * 1000, per_second(stat.errors, stat),
+    P.option("percentile") or 95, stat.latency_pct * 1000, per_second(stat.errors, stat),
     per_second(stat.reconnects, stat)))
 end

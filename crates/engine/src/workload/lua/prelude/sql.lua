@@ -7,6 +7,8 @@ local set_sql = natives.set_sql
 local CONNECT, QUERY, PREPARE, EXECUTE, CLOSE, DISCONNECT, RECONNECT = 2, 3, 4, 5, 6, 7, 8
 local ROWS, NO_ROWS, REFUSED = 0, 1, 2
 local LOCK_WAIT_TIMEOUT = 1205
+-- The number of a connection that was closed.
+local CLOSED = -1
 
 sysbench.sql = {
   type = {
@@ -35,12 +37,19 @@ local function new_result(con, number)
   }, result_meta)
 end
 
-function result_methods:fetch_row()
-  if self.live ~= self.con.live or self.row >= self.nrows then
+local function fetch_row(result)
+  if result.live ~= result.con.live or result.row >= result.nrows then
     return nil
   end
-  self.row = self.row + 1
-  return (P.fetch_row(self.con.number, self.number, self.row - 1))
+  result.row = result.row + 1
+  return (P.fetch_row(result.con.number, result.number, result.row - 1))
+end
+
+function result_methods:fetch_row()
+  if self.nrows == 0 then
+    P.alert("attempt to fetch row from an empty result set")
+  end
+  return fetch_row(self)
 end
 
 function result_methods:free()
@@ -52,8 +61,8 @@ local function is_ignored(code)
   return P.ignores_all or P.ignored[code] == true
 end
 
--- A statement was refused: restarts the event, or ends the load.
-local function refuse(con, query, message)
+-- A statement was refused: restarts the event, or ends the load. The message names the line at `level`.
+local function refuse(con, query, message, level)
   local code = context.error_code
   local state, text = P.error_details(con.number)
   con.error = sysbench.sql.error.FATAL
@@ -62,13 +71,14 @@ local function refuse(con, query, message)
     connection = con, query = query, sql_errno = code, sql_state = state, sql_errmsg = text,
   }
   local ignored = is_ignored(code)
-  if not ignored and sysbench.hooks.sql_error_ignorable then
-    ignored = sysbench.hooks.sql_error_ignorable(err)
-  end
   if not ignored then
     P.report_fatal(code, text, query)
+    local hook = sysbench.hooks.sql_error_ignorable
+    ignored = hook and hook(err)
+  end
+  if not ignored then
     message = message or string.format("SQL error, errno = %d, state = '%s': %s", code, state, text)
-    error(message, 3)
+    error(message, level or 3)
   end
   con.error = sysbench.sql.error.IGNORABLE
   P.note_ignored(code, text)
@@ -83,28 +93,38 @@ local function refuse(con, query, message)
   error(err, 0)
 end
 
-local function misused(what)
+local function misused(what, con)
+  if con and con.number == CLOSED then
+    P.alert("attempt to use an already closed connection")
+  end
   error(what or "SQL API error", 3)
+end
+
+-- A statement that succeeded leaves no error behind.
+local function forget_error(con)
+  con.error, con.sql_errno, con.sql_state, con.sql_errmsg = 0, 0, nil, nil
 end
 
 -- Connections.
 local con_methods = {}
 local con_meta = { __index = con_methods, __tostring = function() return "<sql_connection>" end }
 
-function con_methods:query(sql)
-  sql = tostring(sql)
-  set_sql(context, sql, #sql)
+function con_methods:query(query)
+  set_sql(context, query, #query)
   local status = request(QUERY, self.number)
   self.result_number = 0
+  if status == REFUSED then
+    refuse(self, query)
+  elseif self.error ~= 0 then
+    forget_error(self)
+  end
   if status == ROWS then
     return new_result(self, 0)
   elseif status == NO_ROWS then
     self.live = self.live + 1
     return no_result
-  elseif status == REFUSED then
-    refuse(self, sql)
   end
-  misused()
+  misused(nil, self)
 end
 
 function con_methods:query_row(sql)
@@ -112,7 +132,7 @@ function con_methods:query_row(sql)
   if result == nil then
     return nil
   end
-  local row = result:fetch_row()
+  local row = fetch_row(result)
   if row == nil then
     return nil
   end
@@ -120,11 +140,12 @@ function con_methods:query_row(sql)
 end
 
 function con_methods:disconnect()
-  if request(DISCONNECT, self.number) ~= NO_ROWS then
-    misused()
+  if self.number == CLOSED then
+    return P.alert("attempt to close an already closed connection")
   end
+  request(DISCONNECT, self.number)
   -- The number may be another connection's from now on.
-  self.number = -1
+  self.number = CLOSED
 end
 
 -- Opens the connection again and prepares its statements again; waits as long as the load goes on.
@@ -170,16 +191,17 @@ end
 local stmt_methods = {}
 local stmt_meta = { __index = stmt_methods, __tostring = function() return "<sql_statement>" end }
 
-function con_methods:prepare(sql)
-  sql = tostring(sql)
-  set_sql(context, sql, #sql)
+function con_methods:prepare(query)
+  set_sql(context, query, #query)
   local status = request(PREPARE, self.number)
   if status == REFUSED then
-    refuse(self, sql, "SQL API error")
+    refuse(self, query, "SQL API error")
   elseif status ~= NO_ROWS then
-    misused()
+    misused(nil, self)
+  elseif self.error ~= 0 then
+    forget_error(self)
   end
-  local stmt = setmetatable({ con = self, sql = sql, number = context.handle, bound = {} }, stmt_meta)
+  local stmt = setmetatable({ con = self, sql = query, number = context.handle, bound = {} }, stmt_meta)
   self.prepared[#self.prepared + 1] = stmt
   return stmt
 end
@@ -248,16 +270,19 @@ end
 function stmt_methods:execute()
   local con = self.con
   local status = request(EXECUTE, con.number, self.number)
+  if status == REFUSED then
+    refuse(con, self.sql)
+  elseif con.error ~= 0 then
+    forget_error(con)
+  end
   if status == NO_ROWS then
     con.live = con.live + 1
     return no_result
   elseif status == ROWS then
     con.result_number = 0
     return new_result(con, 0)
-  elseif status == REFUSED then
-    refuse(con, self.sql)
   end
-  misused()
+  misused(nil, con)
 end
 
 function stmt_methods:next_result()
@@ -271,44 +296,48 @@ function stmt_methods:close()
   self.closed = true
 end
 
--- Many rows with few statements: each holds as many as fit into half a MiB.
+-- Many rows with few statements: each holds as many as fit into half a MiB. Who begins again forgets what was not sent.
 local PACKET = 512 * 1024
 
-function con_methods:bulk_insert_init(head)
-  if self.bulk then
-    error("db_bulk_insert_init() failed", 2)
-  end
-  self.bulk = { head = tostring(head), rows = {}, size = #head }
+function con_methods:bulk_insert_init(query)
+  self.bulk = { head = query, rows = {}, size = #query }
 end
 
-local function flush_rows(con)
+local function flush_rows(con, failed)
   local bulk = con.bulk
-  if #bulk.rows > 0 then
-    local sql = bulk.head .. table.concat(bulk.rows, ",")
-    bulk.rows, bulk.size = {}, #bulk.head
-    con:query(sql)
+  if #bulk.rows == 0 then
+    return
+  end
+  local sql = bulk.head .. table.concat(bulk.rows, ",")
+  bulk.rows, bulk.size = {}, #bulk.head
+  set_sql(context, sql, #sql)
+  local status = request(QUERY, con.number)
+  con.live = con.live + 1
+  if status == REFUSED then
+    refuse(con, sql, failed, 4)
+  elseif status ~= NO_ROWS and status ~= ROWS then
+    misused(failed, con)
   end
 end
 
-function con_methods:bulk_insert_next(row)
-  local bulk = self.bulk
+function con_methods:bulk_insert_next(val)
+  local bulk, failed = self.bulk, "db_bulk_insert_next() failed"
   if not bulk then
-    error("db_bulk_insert_next() failed", 2)
+    P.alert("attempt to call bulk_insert_next() before bulk_insert_init()")
+    error(failed, 2)
   end
-  row = tostring(row)
-  if #bulk.rows > 0 and bulk.size + #row + 1 > PACKET then
-    flush_rows(self)
+  if #bulk.rows > 0 and bulk.size + #val + 1 > PACKET then
+    flush_rows(self, failed)
   end
-  bulk.rows[#bulk.rows + 1] = row
-  bulk.size = bulk.size + #row + 1
+  bulk.rows[#bulk.rows + 1] = val
+  bulk.size = bulk.size + #val + 1
 end
 
 function con_methods:bulk_insert_done()
-  if not self.bulk then
-    error("db_bulk_insert_done() failed", 2)
+  if self.bulk then
+    flush_rows(self, "db_bulk_insert_done() failed")
+    self.bulk = nil
   end
-  flush_rows(self)
-  self.bulk = nil
 end
 
 -- Drivers.
@@ -323,7 +352,7 @@ function driver_methods:connect()
   local status = request(CONNECT)
   local con = setmetatable({
     number = context.handle, live = 0, prepared = {}, result_number = 0,
-    error = 0, sql_errno = 0, sql_state = "", sql_errmsg = "",
+    error = 0, sql_errno = 0,
   }, con_meta)
   if status ~= NO_ROWS then
     local _, text = P.error_details(con.number)
@@ -335,7 +364,10 @@ end
 
 local drivers = {}
 function sysbench.sql.driver(name)
-  name = name or sysbench.opt.db_driver or "mysql"
+  if name and name ~= "mysql" then
+    P.print("FATAL: invalid database driver name: '" .. tostring(name) .. "'\n")
+  end
+  name = name or P.option("db_driver") or "mysql"
   if name ~= "mysql" then
     error("failed to initialize the DB driver", 2)
   end

@@ -1,0 +1,2 @@
+-- command: fill
+sysbench.cmdline.commands = { fill = { function() print("> filled") return false end } }
