@@ -48,6 +48,7 @@ mod runs;
 mod sandbox;
 mod ship;
 mod signals;
+mod slap;
 mod step_lines;
 mod sweep;
 mod sysbench;
@@ -75,6 +76,7 @@ const COMMANDS: &[CommandEntry] = &[
     (aa::command, aa::run),
     (doctor::command, doctor::run),
     (sysbench::command, sysbench::run),
+    (slap::command, slap::run),
     (warm::command, warm::run),
     (waits::command, waits::run),
     (replay::command, replay::run),
@@ -103,6 +105,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     argv::wipe_passwords();
     if let Some(words) = sysbench::own_words(&args) {
         return sysbench::run_program(words);
+    }
+    if let Some(called) = slap::own_words(&args) {
+        return slap::run_program(&called);
     }
     let mut words = argv::parse_command_line(args);
     bench::move_workload_first(&mut words.args, &takes_value);

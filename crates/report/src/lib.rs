@@ -11,6 +11,7 @@ pub mod openmetrics;
 mod overlay;
 #[cfg(test)]
 mod samples;
+pub mod slap;
 mod statements;
 pub mod sysbench;
 mod text;

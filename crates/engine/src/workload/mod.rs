@@ -18,6 +18,7 @@ pub mod oltp;
 pub mod queries;
 mod recorded;
 pub mod replay;
+pub mod slap;
 pub mod sql;
 pub mod threads;
 
