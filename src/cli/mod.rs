@@ -30,6 +30,7 @@ mod live;
 mod load_display;
 mod login_path;
 mod man_page;
+mod mysql_warmup;
 #[cfg(not(feature = "live-view"))]
 mod no_live_view;
 mod option_file;
@@ -64,6 +65,7 @@ use crate::server::journal::RestoreError;
 use context::CliContext;
 use defaults::UserDefaults;
 use exit::CommandOutcome;
+use mysql_warmup::WarmupCall;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
 const COMMANDS: &[CommandEntry] = &[
@@ -109,6 +111,23 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     if let Some(called) = slap::own_words(&args) {
         return slap::run_program(&called);
     }
+    let args = match mysql_warmup::own_call(&args) {
+        None => args,
+        Some(WarmupCall::Warm { mut args, lacks_password }) => {
+            if lacks_password {
+                mysql_warmup::add_password(&mut args);
+            }
+            args
+        }
+        Some(WarmupCall::Print(text)) => {
+            mysql_warmup::print_text(&text);
+            return CommandOutcome::Done.into();
+        }
+        Some(WarmupCall::Wrong(why)) => {
+            mysql_warmup::print_mistake(&why);
+            return CommandOutcome::Usage.into();
+        }
+    };
     let mut words = argv::parse_command_line(args);
     bench::move_workload_first(&mut words.args, &takes_value);
     bench::name_bare_word(&mut words.args, &takes_value);

@@ -180,7 +180,7 @@ pub fn run_slap(
     let ran = runner.run_engines();
     if ran.is_err() && runner.has_made && !plan.is_classic && !plan.keeps_schema {
         // What went wrong is told; what can't be dropped stays for the next run.
-        let _ = runner.drop_schema();
+        runner.clear_schema();
     }
     ran
 }
@@ -391,7 +391,7 @@ impl RoundRunner<'_> {
             self.has_made = true;
             let chosen = block_on(session.select_db(&mut Tally::default(), schema.as_bytes()));
             chosen.map_err(|error| anyhow::anyhow!("use {schema}: error {}", error.code))?;
-            let mark = format!("CREATE TABLE {MARK} (made_by_sweat_slap INT)");
+            let mark = format!("CREATE TABLE {MARK} (made_by_sweat_slap INT PRIMARY KEY)");
             run_control(session, &mark)?;
         }
         self.tell(SlapEvent::SchemaChosen(schema));
@@ -407,13 +407,13 @@ impl RoundRunner<'_> {
                 for place in 0..list.statement_count() {
                     let text = String::from_utf8_lossy(list.statement_text(place));
                     let suffix = if place == 0 { &*suffix } else { "" };
-                    self.run_statement(&format!("{text}{suffix}"))?;
+                    self.run_create(&text, suffix)?;
                 }
                 Ok(())
             }
             RoundData::Generated(_, 0) => Ok(()),
             RoundData::Generated(sql, count) => {
-                self.run_statement(&format!("{}{suffix}", sql.create))?;
+                self.run_create(&sql.create, &suffix)?;
                 let rows = sql.rows.iter().cycle().take(*count as usize - 1);
                 rows.into_iter().try_for_each(|row| self.run_statement(row))
             }
@@ -444,6 +444,14 @@ impl RoundRunner<'_> {
         Ok(())
     }
 
+    /// Drops the schema that this run made, without a word.
+    fn clear_schema(&mut self) {
+        if let Some(ControlSession { session }) = &mut self.control {
+            let drop = format!("DROP SCHEMA IF EXISTS {}", quoted_name(&self.plan.schema));
+            let _ = session.run_command(&drop);
+        }
+    }
+
     fn read_keys(&mut self) -> anyhow::Result<Vec<String>> {
         const KEYS: &str = "SELECT id from t1";
         let Some(ControlSession { session }) = &mut self.control else { return Ok(Vec::new()) };
@@ -458,6 +466,18 @@ impl RoundRunner<'_> {
         (0..list.statement_count()).try_for_each(|place| {
             self.run_statement(&String::from_utf8_lossy(list.statement_text(place)))
         })
+    }
+
+    /// A statement with what is said of its engine, which a message leaves out.
+    fn run_create(&mut self, sql: &str, suffix: &str) -> anyhow::Result<()> {
+        let failed = |error: anyhow::Error| match error.downcast::<SlapFailure>() {
+            Ok(SlapFailure::Statement { error, .. }) => {
+                SlapFailure::Statement { sql: sql.to_owned(), error }.into()
+            }
+            Ok(other) => other.into(),
+            Err(other) => other,
+        };
+        self.run_statement(&format!("{sql}{suffix}")).map_err(failed)
     }
 
     fn run_statement(&mut self, sql: &str) -> anyhow::Result<()> {

@@ -10,7 +10,6 @@ use crate::fixture::{self, Fixture};
 /// Command lines that give the same. `$S` stands for the words that name socket and user, `$X` for a schema that is there,
 /// `$N` for one that is not, `$F` for a folder with files.
 const CASES: &[&str] = &[
-    "-V --nope",
     "--nope",
     "--nope=3",
     "-z",
@@ -67,6 +66,7 @@ const CASES: &[&str] = &[
     "$S --create-schema=$X -q 'select 1' -s",
     "$S --create-schema=$X -q 'select 1' -s --commit=1 -vvv",
     "$S --create-schema=$X -q 'select 1' -i 0",
+    "$S --create-schema=$X -q 'select 1' -T",
     "$S --create-schema=$X",
     "$S --create-schema=$X -q 'select 1' -e ''",
     "$S --create-schema=$X --conc=2 -q 'select 1'",
@@ -87,7 +87,7 @@ const CASES: &[&str] = &[
     "$S --create-schema=$N -a -vvv --auto-generate-sql-write-number=3 --commit=2 -i 2 \
      --auto-generate-sql-load-type=key --auto-generate-sql-add-autoincrement \
      --auto-generate-sql-execute-number=4",
-    "$S --create-schema=$N -a -vvv --auto-generate-sql-guid-primary -y 2:1 -x 2:1 \
+    "$S --create-schema=$N -a -vvv --auto-generate-sql-add-autoincrement -y 2:1 -x 2:1 \
      --auto-generate-sql-load-type=update --auto-generate-sql-secondary-indexes=1 \
      --auto-generate-sql-write-number=5",
     "$S --create-schema=$N -a --auto-generate-sql-load-type=write --csv -e innodb",
@@ -133,7 +133,8 @@ impl SlapProgram<'_> {
         let plain = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
             let text = text.replace(&format!("{}_", self.schema), "schema_");
-            text.lines().map(without_numbers).collect()
+            let text = text.replace(&format!("{}/mariadb", self.folder.display()), "mariadb");
+            without_latencies(&text).lines().map(without_numbers).collect()
         };
         SlapResult { printed: plain(&stdout), complained: plain(&stderr), code: status.code() }
     }
@@ -182,6 +183,14 @@ fn words_of(line: &str) -> Vec<String> {
     words
 }
 
+/// What `-v` adds to a block goes.
+fn without_latencies(text: &str) -> String {
+    let mut parts = text.split("\tLatency of statements, ms ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let behind = |part: &str| part.split_once("\n\n").map_or("", |(_, rest)| rest).to_owned();
+    parts.fold(first, |text, part| text + &behind(part))
+}
+
 fn without_numbers(line: &str) -> String {
     let mut plain = String::new();
     let mut last_digit = false;
@@ -228,16 +237,33 @@ fn command_lines_print_what_mysqlslap_prints() {
     let server = fixture::mariadb();
     let folder = tempfile::tempdir().unwrap();
     let own = sweat_as_slap(folder.path());
-    prepare_both(&server, folder.path());
-    let ours = SlapProgram { path: &own, schema: "own", folder: folder.path() };
-    let theirs = SlapProgram { path: &peer, schema: "peer", folder: folder.path() };
-    let mut wrong = Vec::new();
-    for line in CASES {
-        // The peer has no such word.
-        let plain = line.replace(" --as-mysqlslap", "");
-        wrong.extend(differences(line, &ours.run(&server, line), &theirs.run(&server, &plain)));
-        server.sql("DROP SCHEMA IF EXISTS own_new; DROP SCHEMA IF EXISTS peer_new");
-    }
+    std::fs::write(folder.path().join("two.sql"), "select 1\nselect 2\n").unwrap();
+    let compare = |part: usize, cases: &[&str]| -> Vec<String> {
+        let schemas = [format!("own{part}"), format!("peer{part}")];
+        let program =
+            |path, n: usize| SlapProgram { path, schema: &schemas[n], folder: folder.path() };
+        let (ours, theirs) = (program(&own, 0), program(&peer, 1));
+        for schema in &schemas {
+            server.sql(&format!("CREATE DATABASE {schema}_there"));
+        }
+        let mut wrong = Vec::new();
+        for line in cases {
+            // The peer has no such word.
+            let plain = line.replace(" --as-mysqlslap", "");
+            wrong.extend(differences(line, &ours.run(&server, line), &theirs.run(&server, &plain)));
+            // After an error the peer leaves its schema there.
+            if line.contains("create tabl") {
+                server.sql(&format!("DROP SCHEMA IF EXISTS {}_new", schemas[1]));
+            }
+        }
+        wrong
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let parts = CASES.chunks(CASES.len().div_ceil(4)).enumerate();
+        let compare = &compare;
+        let all: Vec<_> = parts.map(|(n, part)| scope.spawn(move || compare(n, part))).collect();
+        all.into_iter().flat_map(|part| part.join().expect("no part panics")).collect()
+    });
     assert!(CASES.len() >= 60);
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -377,7 +403,7 @@ fn queries_are_all_run_and_counted() {
     let seven = run("$S --create-schema=$X -q 'select 1' --number-of-queries=7 -c 2");
     assert!(String::from_utf8_lossy(&seven.stdout).contains("queries per client: 3\n"));
     assert_eq!(count_logged(&server, "select 1"), 7);
-    assert_eq!(run("$S --create-schema=$X -F ';' -q \"select 'a;b'\"").status.code(), Some(0));
+    assert_eq!(run("$S --create-schema=$X -F ';' -q 'select \"a;b\"'").status.code(), Some(0));
     run("$S --create-schema=$X -q 'select 1;select 2' -F ';' -c 4 --order=shared");
     assert_eq!(count_logged(&server, "select"), 2, "the list is run once by all");
     run("$S --create-schema=$X -q 'select 3' --detach=3 --number-of-queries=10");
@@ -473,6 +499,22 @@ fn latencies_and_other_formats_come_besides() {
 }
 
 #[test]
+fn connects_are_part_of_a_round_and_of_no_statement() {
+    let server = fixture::mariadb();
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_slap(folder.path());
+    prepare_both(&server, folder.path());
+    let ours = SlapProgram { path: &own, schema: "own", folder: folder.path() };
+    let line = "$S --create-schema=$X -q 'do 1' --init-command='do sleep(0.3)' --format=json";
+    let found = ours.output(&server, line);
+    let block: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+    let block = &block["blocks"][0];
+    assert!(block["rounds_ms"][0].as_u64().unwrap() >= 300, "{block}");
+    let latency = block["statements"][0]["latency_ms"]["max"].as_f64().unwrap();
+    assert!(latency + 300.0 <= block["rounds_ms"][0].as_f64().unwrap() + 1.0, "{block}");
+}
+
+#[test]
 fn it_runs_on_mysql() {
     let Some(server) = fixture::mysql() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -504,9 +546,9 @@ fn the_experiment_with_a_warmed_pool_runs_as_it_was_typed() {
     let warmup = folder.path().join("mysql-warmup");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_sweat"), &warmup).unwrap();
     server.sql(
-        "CREATE DATABASE DB; CREATE TABLE DB.test_data (id INT PRIMARY KEY, random_str \
+        "CREATE DATABASE DB; USE DB; CREATE TABLE test_data (id INT PRIMARY KEY, random_str \
          VARCHAR(100), random_str2 VARCHAR(100), KEY (random_str)); \
-         INSERT INTO DB.test_data SELECT seq, MD5(seq), MD5(-seq) FROM seq_1_to_1000",
+         INSERT INTO test_data SELECT seq, MD5(seq), MD5(-seq) FROM seq_1_to_1000",
     );
     let statements: String =
         (0..20_000).map(|n| format!("select * from test_data where id={}\n", n % 1000)).collect();
@@ -515,9 +557,9 @@ fn the_experiment_with_a_warmed_pool_runs_as_it_was_typed() {
     let socket = server.sandbox.meta().socket.display().to_string();
     let run = |program: &Path, words: &[&str]| {
         Command::new(program)
-            .env("MYSQL_UNIX_PORT", &socket)
             .env("MYSQL_PWD", "")
             .args(words)
+            .args(["-S", &socket])
             .stdin(Stdio::null())
             .output()
             .unwrap()

@@ -81,16 +81,16 @@ pub(super) fn own_words(args: &[OsString]) -> Option<SlapCall> {
     let name = |word: &OsString| Path::new(word).file_name()?.to_str().map(str::to_owned);
     let (program, words) = match args {
         [program, rest @ ..] if name(program).is_some_and(|name| CALLED.contains(&&*name)) => {
-            (name(program)?, rest)
+            (program.to_string_lossy().into_owned(), rest)
         }
         [_, first, rest @ ..] if *first == *NAME => ("sweat slap".to_owned(), rest),
         _ => return None,
     };
     let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let line = argv::parse_command_line(args.to_vec()).typed;
-    let line = match line.split_once(' ') {
-        Some((_, rest)) if !program.starts_with("sweat") => format!("{program} {rest}"),
-        _ => line,
+    let line = match program.starts_with("sweat") {
+        true => line,
+        false => line.replacen("sweat", &program, 1),
     };
     Some(SlapCall { program, words, line })
 }
@@ -143,8 +143,8 @@ fn run_call(call: &SlapCall, stop: &Stop) -> u8 {
     }
     let settings = match SlapSettings::from_words(&words, program, stop) {
         Ok(settings) => settings,
-        Err(SettingsError { text, code }) => {
-            print_complaint(&format!("{program}: {text}"));
+        Err(SettingsError { text, code, is_signed }) => {
+            print_complaint(&if is_signed { format!("{program}: {text}") } else { text });
             return code;
         }
     };
@@ -215,8 +215,11 @@ mod tests {
         };
         let text =
             |program: &str, words, line: &str| Some((program.to_owned(), words, line.to_owned()));
-        assert_eq!(call("/bin/mysqlslap -a -phush"), text("mysqlslap", 2, "mysqlslap -a -p"));
-        assert_eq!(call("mariadb-slap"), text("mariadb-slap", 0, "sweat"));
+        assert_eq!(
+            call("/bin/mysqlslap -a -phush"),
+            text("/bin/mysqlslap", 2, "/bin/mysqlslap -a -p")
+        );
+        assert_eq!(call("mariadb-slap"), text("mariadb-slap", 0, "mariadb-slap"));
         assert_eq!(call("sweat slap -a"), text("sweat slap", 1, "sweat slap -a"));
         assert_eq!(call("sweat bench null"), None);
     }

@@ -9,6 +9,7 @@ use crate::analysis::SlapBlock;
 use crate::base::kernel;
 use crate::experiment::{RoundData, SlapEvent, SlapPlan};
 use crate::report::slap as texts;
+use crate::workload::slap::LoadMix;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +77,9 @@ impl SlapPrinter {
         if matches!(plan.data, RoundData::Generated(..)) {
             self.print_phase("Building Create Statements for Auto");
             self.print_phase("Building Query Statements for Auto");
+            if LoadMix::from_word(&self.output.mix) == LoadMix::Key {
+                self.print_phase("Generating SELECT for keys Statements for Auto");
+            }
         }
         self.print_phase("Parsing engines to use.");
     }

@@ -141,6 +141,10 @@ impl SlapWords {
         let mut args = args.iter();
         let mut others = 0;
         while let Some(word) = args.next() {
+            // These two are obeyed before what follows is read.
+            if self.is_on("help") || self.is_on("version") {
+                return Ok(());
+            }
             if word == "--" {
                 others += args.by_ref().count();
             } else if let Some(long) = word.strip_prefix("--") {

@@ -31,18 +31,20 @@ const CSV_MODE: u32 = 0o640;
 pub(super) struct SettingsError {
     pub(super) text: String,
     pub(super) code: u8,
+    /// Whether the program's name stands before it.
+    pub(super) is_signed: bool,
 }
 
 /// What mysqlslap refuses itself.
 fn refused(text: impl Into<String>) -> SettingsError {
-    SettingsError { text: text.into(), code: FAILED }
+    SettingsError { text: text.into(), code: FAILED, is_signed: true }
 }
 
 impl From<Mistake> for SettingsError {
     fn from(mistake: Mistake) -> SettingsError {
         let hint = mistake.hint.as_ref().map(|hint| format!("\nhint: {hint}"));
         let text = format!("{mistake}{}", hint.unwrap_or_default());
-        SettingsError { text, code: CommandOutcome::Usage.exit_code() }
+        SettingsError { text, code: CommandOutcome::Usage.exit_code(), is_signed: true }
     }
 }
 
@@ -378,7 +380,7 @@ fn read_address(words: &SlapWords, stop: &Stop) -> Result<AddressPlan, SettingsE
         let text = format!(
             "Unknown option to protocol: {protocol}\nAlternatives are: 'TCP','SOCKET','PIPE'"
         );
-        return Err(refused(text));
+        return Err(SettingsError { is_signed: false, ..refused(text) });
     }
     if let Some(mistake) = mistakes.pop() {
         return Err(mistake.into());

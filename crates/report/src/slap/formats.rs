@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::times_text;
 use crate::analysis::{SlapBlock, StatementLatency};
 use crate::html::{STYLE, escape_html};
 
@@ -101,12 +102,8 @@ fn statements_section(block: &SlapBlock) -> String {
     };
     let rows: String = block.latencies().iter().map(row).collect();
     let error = |error: &crate::analysis::SlapError| {
-        format!(
-            "<li>error {}: {} ({} times)</li>",
-            error.code,
-            escape_html(&error.text),
-            error.count
-        )
+        let times = times_text(error.count);
+        format!("<li>error {}: {} ({times})</li>", error.code, escape_html(&error.text))
     };
     let errors: String = block.errors().into_iter().map(error).collect();
     let errors = if errors.is_empty() { errors } else { format!("<ul>{errors}</ul>") };

@@ -66,7 +66,8 @@ pub fn errors_text(block: &SlapBlock, program: &str) -> String {
     let mut text = String::new();
     for error in block.errors() {
         let code = if error.code == 0 { String::new() } else { format!(" {}", error.code) };
-        text += &format!("{program}: error{code}: {} ({} times)\n", error.text, error.count);
+        let times = times_text(error.count);
+        text += &format!("{program}: error{code}: {} ({times})\n", error.text);
     }
     if *unopened > 0 {
         let sessions = clients * rounds_ms.len();
@@ -76,6 +77,10 @@ pub fn errors_text(block: &SlapBlock, program: &str) -> String {
         text += &format!("errors {failed} of {queries}\n");
     }
     text
+}
+
+pub(super) fn times_text(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// `0.088` for 88.
