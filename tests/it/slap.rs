@@ -347,7 +347,8 @@ fn the_server_gets_what_mysqlslap_sends() {
         "$S --create-schema=$N --create='create table t (a int);insert into t values (1)' -F ';' \
          -q 'select a from t' -e innodb,memory -i 2",
         "$S --create-schema=$N -a -y 2 -x 2 -c 1 -i 2",
-        "$S --create-schema=$N -a --auto-generate-sql-write-number=2 --auto-generate-sql-guid-primary",
+        "$S --create-schema=$N -a --auto-generate-sql-write-number=2 \
+         --auto-generate-sql-guid-primary",
     ] {
         let found = ours.run(&server, line);
         let own_log = logged_statements(&server, "own");
@@ -393,7 +394,7 @@ fn queries_are_all_run_and_counted() {
     for (n, line) in csv.lines().enumerate() {
         assert!(line.starts_with(wanted[n]) && line.ends_with(ends[n]), "{line}");
     }
-    // 12 rounds: each 99 rows before and 50 INSERTs of 100 queries, whatever 100 / 8 leaves.
+    // 12 rounds.
     assert_eq!(count_logged(&server, "CREATE TABLE `t1`"), 12);
     run("$S -a -c 8 --number-of-queries=100 --auto-generate-sql-load-type=read");
     assert_eq!(count_logged(&server, "SELECT intcol1"), 100);

@@ -63,7 +63,7 @@ pub(super) fn command() -> Command {
             "Examples:\n  \
              sweat slap -a -c 1,8,64 --number-of-queries=1000 -S /run/mysqld/mysqld.sock\n  \
              sweat slap -q queries.sql --create-schema=shop -c 8 -i 3 -v\n  \
-             sweat slap -q 'select 1' --create-schema=shop --rate=500 --time=30s --format=json",
+             sweat slap -q 'select 1' --create-schema=shop --rate=500 --time=30s",
         )
 }
 

@@ -60,7 +60,7 @@ use SlapArg::{MaybeText, Number, Repeated, Switch, Text};
 pub(super) const OPTIONS: &[SlapOption] = &[
     letter("query", 'q', Text, "Statements to run, or a file with them"),
     row("create", Text, "Statements that make the data, or a file with them"),
-    row("create-schema", Text, "Schema to use, made for --create and -a [mysqlslap]"),
+    row("create-schema", Text, "Schema; made for --create and -a [mysqlslap]"),
     letter("delimiter", 'F', Text, "First character: ends a statement [line end]"),
     letter("concurrency", 'c', Text, "Clients; a list runs one after the other [1]"),
     letter("iterations", 'i', Number, "Rounds of each [1]"),

@@ -93,12 +93,6 @@ impl SlapSettings {
         let clients = read_clients(words.given("concurrency"), is_classic)?;
         let count = read_count(words, &clients, is_generated, is_classic)?;
         let pace = read_pace(words)?;
-        let around = AroundRounds {
-            pre_queries: texts.read_list("pre-query", "User query supplied file")?,
-            post_queries: texts.read_list("post-query", "User query supplied file")?,
-            pre_system: words.given("pre-system").map(str::to_owned),
-            post_system: words.given("post-system").map(str::to_owned),
-        };
         let only_print = words.is_on("only-print");
         let output = SlapOutput {
             verbosity: words.verbosity,
@@ -111,17 +105,6 @@ impl SlapSettings {
             debug_info: words.is_on("debug-info"),
         };
         let tells_statements = only_print || output.verbosity > 2;
-        let load = SlapLoad {
-            list: Arc::new(list),
-            keys: Arc::default(),
-            limit: QueryLimit::None,
-            order: read_order(words)?,
-            commit_every: words.number("commit", 0),
-            detach: detach_rule(words.number("detach", 0), is_classic),
-            init_command: words.given("init-command").map(str::to_owned),
-            ends_at_error: is_classic,
-            listener: None,
-        };
         let has_keys = is_generated && shape.primary != PrimaryColumn::None;
         let plan = SlapPlan {
             schema: words.given("create-schema").unwrap_or("mysqlslap").to_owned(),
@@ -131,9 +114,9 @@ impl SlapSettings {
             data,
             has_keys,
             count,
-            load,
+            load: read_load(words, list)?,
             pace,
-            around,
+            around: texts.read_around()?,
             keeps_schema: words.is_on("no-drop"),
             may_drop: read_allow(words)?,
             tells_statements,
@@ -199,6 +182,16 @@ impl StatementTexts<'_> {
             Err(_) => given.as_bytes().to_vec(),
         };
         Ok(Some(self.cut_text(&text, name)?))
+    }
+
+    fn read_around(&self) -> Result<AroundRounds, SettingsError> {
+        let command = |name: &str| self.words.given(name).map(str::to_owned);
+        Ok(AroundRounds {
+            pre_queries: self.read_list("pre-query", "User query supplied file")?,
+            post_queries: self.read_list("post-query", "User query supplied file")?,
+            pre_system: command("pre-system"),
+            post_system: command("post-system"),
+        })
     }
 
     fn empty_list(&self) -> Result<StatementList, SettingsError> {
@@ -319,6 +312,22 @@ fn read_pace(words: &SlapWords) -> Result<LoadPlan, SettingsError> {
         pace.arrival = ArrivalPlan::Poisson { per_second };
     }
     Ok(pace)
+}
+
+/// What sessions do with the list.
+fn read_load(words: &SlapWords, list: StatementList) -> Result<SlapLoad, SettingsError> {
+    let is_classic = words.is_on("as-mysqlslap");
+    Ok(SlapLoad {
+        list: Arc::new(list),
+        keys: Arc::default(),
+        limit: QueryLimit::None,
+        order: read_order(words)?,
+        commit_every: words.number("commit", 0),
+        detach: detach_rule(words.number("detach", 0), is_classic),
+        init_command: words.given("init-command").map(str::to_owned),
+        ends_at_error: is_classic,
+        listener: None,
+    })
 }
 
 fn read_order(words: &SlapWords) -> Result<StatementOrder, SettingsError> {
