@@ -9,7 +9,7 @@ use crate::analysis::{SlapBlock, StatementLatency};
 use crate::text::shorten_cell;
 
 /// Columns of a statement's name, so that a line fits a terminal.
-const NAME_WIDTH: usize = 32;
+const NAME_WIDTH: usize = 30;
 
 /// The block of an engine and a number of clients.
 pub fn block_text(block: &SlapBlock) -> String {
