@@ -33,8 +33,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder, s.Server("max_connections=2000", "back_log=2000") as server:
         own = pathlib.Path(folder) / "mysqlslap"
         os.symlink(s.SWEAT, own)
-        server.sql("create table sbtest.t (id int primary key, c char(60)); "
-                   f"insert into sbtest.t select seq, md5(seq) from seq_1_to_{args.rows}")
+        server.sql("use sbtest; create table t (id int primary key, c char(60)); "
+                   f"insert into t select seq, md5(seq) from seq_1_to_{args.rows}")
         lookups = pathlib.Path(folder) / "lookups.sql"
         lookups.write_text("".join(f"select c from t where id={n * 7919 % args.rows + 1}\n"
                                    for n in range(args.statements)))
