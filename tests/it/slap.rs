@@ -516,6 +516,31 @@ fn connects_are_part_of_a_round_and_of_no_statement() {
 }
 
 #[test]
+fn ctrl_c_prints_the_block_so_far_and_drops_the_schema() {
+    let server = fixture::mariadb();
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_slap(folder.path());
+    let socket = server.sandbox.meta().socket.display().to_string();
+    let child = Command::new(&own)
+        .args(["--no-defaults", "-u", "root", "-S", &socket, "-a", "--time=600", "-c", "2"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Rows beyond those that are made before the load: it has begun.
+    let rows = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'mysqlslap' \
+                AND table_name = 't1' AND table_rows > 150";
+    while server.sql(rows).trim() != "1" {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    assert!(ended.stdout.starts_with(b"Benchmark\n"), "{ended:?}");
+    assert_eq!(server.sql("SHOW DATABASES LIKE 'mysqlslap'").trim(), "");
+}
+
+#[test]
 fn it_runs_on_mysql() {
     let Some(server) = fixture::mysql() else { return };
     let folder = tempfile::tempdir().unwrap();
