@@ -91,7 +91,7 @@ fn seconds_text(ms: u64) -> String {
 /// At most seven characters for up to a day.
 fn short_number(ms: f64) -> String {
     match ms {
-        ms if ms < 1000.0 => format!("{ms:.3}"),
+        ms if ms < 999.999 => format!("{ms:.3}"),
         ms if ms < 100_000.0 => format!("{ms:.1}"),
         _ => format!("{ms:.0}"),
     }
@@ -153,6 +153,6 @@ mod tests {
         };
         let line = latency_line(&latency);
         assert!(line.trim_end().chars().count() + 8 <= 80, "{line}");
-        assert!(line.ends_with("   0.051 1000.000 12345.7 3600000\n"), "{line}");
+        assert!(line.ends_with("   0.051  1000.0 12345.7 3600000\n"), "{line}");
     }
 }
