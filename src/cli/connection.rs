@@ -3,6 +3,8 @@
 
 mod apply;
 
+pub(super) use apply::{ENVIRONMENT, apply_option};
+
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;

@@ -31,6 +31,7 @@ mod load_display;
 mod login_path;
 mod man_page;
 mod mix;
+mod mysql_warmup;
 #[cfg(not(feature = "live-view"))]
 mod no_live_view;
 mod option_file;
@@ -49,6 +50,7 @@ mod runs;
 mod sandbox;
 mod ship;
 mod signals;
+mod slap;
 mod step_lines;
 mod sweep;
 mod sysbench;
@@ -64,6 +66,7 @@ use crate::server::journal::RestoreError;
 use context::CliContext;
 use defaults::UserDefaults;
 use exit::CommandOutcome;
+use mysql_warmup::WarmupCall;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
 const COMMANDS: &[CommandEntry] = &[
@@ -77,6 +80,7 @@ const COMMANDS: &[CommandEntry] = &[
     (doctor::command, doctor::run),
     (sysbench::command, sysbench::run),
     (mix::command, mix::run),
+    (slap::command, slap::run),
     (warm::command, warm::run),
     (waits::command, waits::run),
     (replay::command, replay::run),
@@ -106,6 +110,26 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     if let Some(words) = sysbench::own_words(&args) {
         return sysbench::run_program(words);
     }
+    if let Some(called) = slap::own_words(&args) {
+        return slap::run_program(&called);
+    }
+    let args = match mysql_warmup::own_call(&args) {
+        None => args,
+        Some(WarmupCall::Warm { mut args, lacks_password }) => {
+            if lacks_password {
+                mysql_warmup::add_password(&mut args);
+            }
+            args
+        }
+        Some(WarmupCall::Print(text)) => {
+            mysql_warmup::print_text(&text);
+            return CommandOutcome::Done.into();
+        }
+        Some(WarmupCall::Wrong(why)) => {
+            mysql_warmup::print_mistake(&why);
+            return CommandOutcome::Usage.into();
+        }
+    };
     let mut words = argv::parse_command_line(args);
     bench::move_workload_first(&mut words.args, &takes_value);
     bench::name_bare_word(&mut words.args, &takes_value);

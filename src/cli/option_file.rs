@@ -63,8 +63,13 @@ pub(super) struct OptionFileContents {
 
 /// Reads the files.
 pub(super) fn read_option_files(choice: &OptionFileChoice) -> OptionFileContents {
+    read_groups(choice, GROUPS)
+}
+
+/// Reads the files, for these groups.
+pub(super) fn read_groups(choice: &OptionFileChoice, groups: &[&str]) -> OptionFileContents {
     let mut findings = OptionFileContents::default();
-    let groups = groups_with_suffix(GROUPS.iter().copied(), choice.suffix.as_deref());
+    let groups = groups_with_suffix(groups.iter().copied(), choice.suffix.as_deref());
     for (path, must) in option_file_paths(choice) {
         read_file(&path, must, &groups, 0, &mut findings);
     }

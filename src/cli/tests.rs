@@ -48,6 +48,7 @@ fn every_flag_in_the_documentation_exists() {
     let mut known: Vec<String> =
         FOREIGN.iter().chain(TAKEN).map(|flag| (*flag).to_owned()).collect();
     known.extend(sysbench::flag_names());
+    known.extend(slap::flag_names());
     let mut program = root_command();
     program.build();
     let mut take = |command: &Command| {

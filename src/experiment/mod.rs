@@ -23,6 +23,7 @@ mod run_context;
 mod schedule;
 mod settings;
 mod settle;
+mod slap;
 mod steps;
 mod sweep;
 mod system;
@@ -40,6 +41,10 @@ pub use pool_instances::least_pool_bytes;
 pub use run::{build_schedule, check_plan, run_plan, run_schedule};
 pub use run_context::{FinishedRun, RunOrigin};
 pub use schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
+pub use slap::{
+    AroundRounds, QueryCount, RoundData, SlapEngine, SlapEvent, SlapFailure, SlapObserver,
+    SlapPlan, run_slap,
+};
 pub use steps::{
     LoadOverrides, PlanStep, StepKind, block_count, block_steps, first_steps, plan_steps,
 };

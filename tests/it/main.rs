@@ -31,6 +31,7 @@ mod scaling;
 mod scripts;
 mod secrets;
 mod ship;
+mod slap;
 mod stalls;
 mod surroundings;
 mod sysbench;

@@ -12,6 +12,7 @@ pub mod openmetrics;
 mod overlay;
 #[cfg(test)]
 mod samples;
+pub mod slap;
 mod statements;
 pub mod sysbench;
 mod text;

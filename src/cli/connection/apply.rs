@@ -7,7 +7,7 @@ use crate::base::units::parse_time;
 use crate::plan::{AddressPlan, Mistake, Protocol, SslMode};
 
 /// Environment variables of the mysql clients and the options they stand for.
-pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
+pub(in crate::cli) const ENVIRONMENT: &[(&str, &str)] = &[
     ("USER", "user"),
     ("MYSQL_HOST", "host"),
     ("MYSQL_TCP_PORT", "port"),
@@ -16,7 +16,7 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 /// Puts one value into the address. `place` says where it was found. Names that are not about the address pass.
-pub(super) fn apply_option(
+pub(in crate::cli) fn apply_option(
     plan: &mut AddressPlan,
     place: &str,
     name: &str,

@@ -28,6 +28,7 @@ mod scaling;
 mod sentences;
 mod series;
 mod settings;
+mod slap_block;
 mod stages;
 mod stalls;
 pub mod statistics;
@@ -70,6 +71,7 @@ pub use findings::{
 pub use load_span::{LoadFigures, LoadSpan, LogBucket, PercentileRule, WorkerFairness};
 pub use one_run::{analyse_run, judge_interim};
 pub use sentences::NOT_RELIABLE;
+pub use slap_block::{SlapBlock, SlapError, StatementLatency};
 pub use stalls::{CauseRule, stall_causes};
 
 pub use live_stats::{LatencyBand, LiveInterval, LiveStats, LiveWarning, LoadTotals, SystemStats};

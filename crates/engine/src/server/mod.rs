@@ -1,5 +1,5 @@
 //! A server we may stop and start: throw-away sandboxes, snapshots, cold restarts, consent and its journal.
-//! The only room that starts processes, so it also opens pages. Never knows: load, workloads.
+//! The only room that starts processes, so it also opens pages and runs the commands of a user. Never knows: load, workloads.
 //! Start reading at `ServerControl`, then `sandbox::Sandbox`, its one implementation so far.
 
 mod cold;
@@ -9,11 +9,13 @@ pub mod journal;
 pub mod logging;
 mod opener;
 pub mod sandbox;
+mod shell_command;
 mod snapshot;
 
 pub use cold::{ColdProof, ColdRestart, DiskReads, EvictionResult, restart_cold};
 pub use datadir::{CopyMethod, CopyResult};
 pub use opener::open_page;
+pub use shell_command::run_shell_command;
 
 use std::path::Path;
 

@@ -22,6 +22,7 @@ mod pause;
 pub mod queries;
 mod recorded;
 pub mod replay;
+pub mod slap;
 pub mod sql;
 pub mod threads;
 pub mod tpcc;

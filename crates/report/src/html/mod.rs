@@ -37,7 +37,7 @@ use super::{DifferingSetting, ReportFormat, ReportStyle};
 use axis::AxisMeasure;
 
 /// The style sheet and the script, part of the page.
-pub(super) const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The format.
@@ -126,3 +126,5 @@ fn capitalize_first(text: &str) -> String {
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use escape::escape_html;

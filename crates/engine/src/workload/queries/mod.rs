@@ -1,8 +1,8 @@
 //! A file of statements, run as it stands: each worker from the start, or all together once.
 //! Never knows: what the statements do.
 
-mod script;
-mod split;
+pub(super) mod script;
+pub(super) mod split;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

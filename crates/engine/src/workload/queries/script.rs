@@ -16,27 +16,27 @@ const LONGEST_NAME: usize = 80;
 
 /// A statement: its place in the text, and what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScriptStatement {
+pub(in crate::workload) struct ScriptStatement {
     start: usize,
     length: u32,
     /// Its class.
-    pub(super) class: u16,
+    pub(in crate::workload) class: u16,
     /// Whether it reads.
-    pub(super) reads: bool,
+    pub(in crate::workload) reads: bool,
 }
 
 /// A text of statements.
 #[derive(Debug)]
-pub(super) struct StatementScript {
+pub(in crate::workload) struct StatementScript {
     text: Vec<u8>,
     /// In the order of the text.
-    pub(super) statements: Vec<ScriptStatement>,
+    pub(in crate::workload) statements: Vec<ScriptStatement>,
     /// Names of the classes.
-    pub(super) classes: Vec<String>,
+    pub(in crate::workload) classes: Vec<String>,
     /// The first statement of each sort.
-    pub(super) samples: Vec<StatementSpan>,
+    pub(in crate::workload) samples: Vec<StatementSpan>,
     /// Whether it makes or chooses what later statements need, so that they can't be judged beforehand.
-    pub(super) builds: bool,
+    pub(in crate::workload) builds: bool,
 }
 
 impl StatementScript {
@@ -44,7 +44,7 @@ impl StatementScript {
     ///
     /// # Errors
     /// When it is no text, holds no statement, or a quote has no end.
-    pub(super) fn new(
+    pub(in crate::workload) fn new(
         text: Vec<u8>,
         delimiter: &[u8],
         name: &str,
@@ -61,14 +61,26 @@ impl StatementScript {
         if chunks.is_empty() {
             return Err(mistake(name.to_owned(), "holds no statement"));
         }
+        StatementScript::from_spans(text, chunks, name)
+    }
+
+    /// A text that was cut already.
+    ///
+    /// # Errors
+    /// When a statement is too long.
+    pub(in crate::workload) fn from_spans(
+        text: Vec<u8>,
+        spans: Vec<StatementSpan>,
+        name: &str,
+    ) -> Result<StatementScript, Mistake> {
         let mut script = StatementScript {
             text,
-            statements: Vec::with_capacity(chunks.len()),
+            statements: Vec::with_capacity(spans.len()),
             classes: Vec::new(),
             samples: Vec::new(),
             builds: false,
         };
-        script.classify_statements(chunks, name)?;
+        script.classify_statements(spans, name)?;
         Ok(script)
     }
 
@@ -114,12 +126,12 @@ impl StatementScript {
 
     /// The bytes of a statement.
     #[inline]
-    pub(super) fn statement_bytes(&self, statement: ScriptStatement) -> &[u8] {
+    pub(in crate::workload) fn statement_bytes(&self, statement: ScriptStatement) -> &[u8] {
         &self.text[statement.start..statement.start + statement.length as usize]
     }
 
     /// The bytes of a sample.
-    pub(super) fn sample_bytes(&self, chunk: &StatementSpan) -> &[u8] {
+    pub(in crate::workload) fn sample_bytes(&self, chunk: &StatementSpan) -> &[u8] {
         &self.text[chunk.range.clone()]
     }
 }

@@ -7,11 +7,11 @@ use crate::capture::is_dash_comment;
 
 /// A statement in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StatementSpan {
+pub(in crate::workload) struct StatementSpan {
     /// Its bytes.
-    pub(super) range: Range<usize>,
+    pub(in crate::workload) range: Range<usize>,
     /// Line of its first word, from 1.
-    pub(super) line: u64,
+    pub(in crate::workload) line: u64,
 }
 
 /// A text that can't be cut.
@@ -149,7 +149,7 @@ impl<'a> StatementSplitter<'a> {
 }
 
 /// Length of a quoted text with its quotes; `None` if it has no end.
-fn quoted_length(text: &[u8], quote: u8) -> Option<usize> {
+pub(in crate::workload) fn quoted_length(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 1;
     loop {
         let special = |b: &u8| *b == quote || (*b == b'\\' && quote != b'`');
@@ -162,15 +162,15 @@ fn quoted_length(text: &[u8], quote: u8) -> Option<usize> {
 }
 
 /// Bytes up to the line's end, without it.
-fn line_length(rest: &[u8]) -> usize {
+pub(in crate::workload) fn line_length(rest: &[u8]) -> usize {
     rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len())
 }
 
-fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
+pub(in crate::workload) fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-fn number_lines(text: &[u8], chunks: &mut [StatementSpan]) {
+pub(in crate::workload) fn number_lines(text: &[u8], chunks: &mut [StatementSpan]) {
     let (mut line, mut seen) = (1, 0);
     for chunk in chunks {
         line += text[seen..chunk.range.start].iter().filter(|b| **b == b'\n').count() as u64;
