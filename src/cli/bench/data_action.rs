@@ -19,7 +19,10 @@ use crate::workload::{DataAction, DataDeed, DataJob, JobProgress, find_kind};
 pub(super) fn deeds_help(actions: &[DataAction]) -> String {
     let mut text = "Make the data, run the load (the default), or remove the data".to_owned();
     for action in actions {
-        text += &format!("\n{}: {}", action.name, action.help);
+        let help = action.help;
+        let first = help.chars().next().unwrap_or_default().to_lowercase();
+        let rest = help.get(1..).unwrap_or_default();
+        text += &format!("; {}: {first}{rest}", action.name);
     }
     text
 }

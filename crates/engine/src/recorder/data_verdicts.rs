@@ -79,6 +79,7 @@ impl DataVerdicts {
             (0, _) => "no rule applies".to_owned(),
             (1, []) => "the rule holds".to_owned(),
             (_, []) => format!("all {judged} rules hold"),
+            (1, _) => format!("the rule is broken: {}", broken[0]),
             (_, ids) => format!("{} of {judged} rules broken: {}", ids.len(), ids.join(", ")),
         }
     }

@@ -102,7 +102,7 @@ impl RuleTally {
         for ((count, examples), (more, rows)) in self.broken.iter_mut().zip(other.broken) {
             *count += more;
             examples.extend(rows);
-            examples.sort_by(|a, b| natural_key(&a.key).cmp(&natural_key(&b.key)));
+            examples.sort_by_key(|row| natural_key(&row.key));
             examples.truncate(MOST_EXAMPLES);
         }
         self.districts += other.districts;
@@ -151,7 +151,8 @@ impl MoneyCents {
     pub(super) fn from_text(text: &[u8]) -> Option<MoneyCents> {
         let text = std::str::from_utf8(text).ok()?;
         let (whole, part) = text.split_once('.').unwrap_or((text, "00"));
-        if part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit()) {
+        let is_whole = whole.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit());
+        if is_whole && part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit()) {
             let digits: i64 = part.parse().ok()?;
             let is_negative = whole.starts_with('-');
             let units = whole.parse::<i64>().ok()?.checked_mul(100)?;
