@@ -6,12 +6,11 @@ use super::order_entry;
 
 use crate::analysis::{
     AnswerSentence, AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, BlockPair,
-    CapacityFinding, ClassTimes,
-    CapacityStep, CheckFinding, CheckOutcome, ComparisonVerdict, DifferenceKind, Estimate,
-    HealthLevel, InsideOutside, MetricComparison, NoiseItem, RunFindings, ScalabilityLaw,
-    ScalingFinding, ScalingPoint, ScalingShape, SetupDifference, SignedRank, Stall, StallCause,
-    StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, WaitFinding, WaitGroup,
-    WaitSource, WaitTracingCost, analyse_run, fixture_runs, replay,
+    CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassTimes, ComparisonVerdict,
+    DifferenceKind, Estimate, HealthLevel, InsideOutside, MetricComparison, NoiseItem, RunFindings,
+    ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape, SetupDifference, SignedRank, Stall,
+    StallCause, StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, WaitFinding,
+    WaitGroup, WaitSource, WaitTracingCost, analyse_run, fixture_runs, replay,
 };
 
 /// What the run of the demo says, analysed once for all tests.

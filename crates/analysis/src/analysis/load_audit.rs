@@ -162,6 +162,7 @@ fn mean_s(response: &Histogram) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::ErrorRecord;
     use crate::recorder::{AuditBand, LoadAudit, NamedRate, new_histogram};
 
     fn trial(slow_ns: u64) -> Trial {
@@ -179,11 +180,23 @@ mod tests {
             band: AuditBand { low: 0.9, high: Some(1.1) },
             samples_needed: 500,
         };
+        let error = |class: &str, code| ErrorRecord {
+            class: class.to_owned(),
+            kind: RecordedErrorKind::Server,
+            code,
+            count: u64::from(code),
+            first_text: String::new(),
+        };
         let mut rate = NamedRate::per_minute("tpmC", "new orders", 300);
         rate.most_per_minute = Some(3000.0);
         Trial {
             classes: vec!["new_order".to_owned()],
             response: vec![response],
+            errors: vec![
+                error("new_order", 1213),
+                error("new_order", 1062),
+                error("payment", 1213),
+            ],
             audit: Some(LoadAudit {
                 header: "like".to_owned(),
                 counts: vec![count(10, 1000), count(20, 1000), count(1, 100)],
@@ -208,6 +221,10 @@ mod tests {
         assert_eq!(verdicts, [Holds, Broken, TooFew, Broken, Holds]);
         assert_eq!(found.rates[0].value, 1800.0);
         assert_eq!(found.rates[0].efficiency, Some(0.6));
+        let class = found.class("new_order").unwrap();
+        assert_eq!((class.in_time, class.late, class.events()), (850, 150, 1000));
+        assert_eq!((class.restarted, class.failed), (1213, 1062));
+        assert_eq!(found.rate_count("tpmC"), Some(300));
         let found = judge_audit(&trial(1_000_000), 10.0).unwrap();
         assert_eq!(found.rules[3].verdict, Holds);
         assert_eq!(judge_audit(&Trial::default(), 1.0), None);
