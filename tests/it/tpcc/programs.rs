@@ -103,10 +103,15 @@ fn load_and_start(server: &Fixture, dir: &Path) {
         let (_, why) = output(&run(dir, &[&[program, "-dold", "-uroot"], &at[..]].concat()), 2);
         assert!(why.contains("table new_orders: these tables are tpcc-mysql's"), "{why}");
     }
-    // A script starts one for each part; all of them may come at once.
-    let words = [&["tpcc_load", "localhost", "tpcc1", "u1", "hush1", "1", "1", "1", "1"], &at[..]];
-    let (text, _) = output(&run(dir, &words.concat()), 0);
-    assert!(text.contains("DATA LOADING COMPLETED SUCCESSFULLY") && !text.contains("hush1"));
+    // A script starts one for each part, all at once.
+    let load_part = |part| {
+        let words = ["tpcc_load", "localhost", "tpcc1", "u1", "hush1", "1", part, "1", "1"];
+        let (text, _) = output(&run(dir, &[&words[..], &at].concat()), 0);
+        assert!(text.contains("DATA LOADING COMPLETED SUCCESSFULLY") && !text.contains("hush1"));
+    };
+    std::thread::scope(|scope| {
+        ["1", "2"].map(|part| scope.spawn(move || load_part(part)));
+    });
 
     let by_place = ["tpcc_start", "localhost", "tpcc1", "u1", "hush1", "1", "2", "1", "2"];
     let more = ["-i", "1", "-f", "lines", "-1", "0.000001"];
