@@ -35,7 +35,7 @@ pub(super) fn audited(trial: &TrialFinding) -> Option<&AuditFinding> {
 
 /// The ids of the caveats, in lines that no script takes for a result.
 pub(super) fn caveat_lines(results: &FindingResults) -> String {
-    let ids: Vec<&str> = results.caveats.iter().map(|caveat| &*caveat.id).collect();
+    let ids: Vec<&str> = results.caveats.iter().map(|caveat| caveat.id).collect();
     ids.chunks(5).map(|some| format!("# caveats: {}\n", some.join(", "))).collect()
 }
 

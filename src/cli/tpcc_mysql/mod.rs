@@ -149,10 +149,7 @@ fn run_words(
         [] => Err(Mistake::new(program.name(), "no database is named")),
         words => TpccWords::from_args(program, words),
     };
-    let read = read.map_err(|mistake| {
-        eprint_usage(program);
-        mistake
-    })?;
+    let read = read.inspect_err(|_| eprint_usage(program))?;
     match program {
         TpccProgram::Load => load::load_tables(&read, context),
         TpccProgram::Start => start::run_load(&read, context),

@@ -27,6 +27,9 @@ enum TypedWord<'a> {
 /// A word, and where its value begins: in which argument, at which byte.
 type PlacedWord<'a> = (TypedWord<'a>, (usize, usize));
 
+/// A letter, its value, and where that begins.
+type LetteredWord<'a> = (char, &'a str, (usize, usize));
+
 /// Letters that both know, and those of each. Source: the programs' usage texts.
 const LETTERS: &str = "hPdupwS";
 const LOAD_LETTERS: &str = "lmn";
@@ -90,7 +93,7 @@ impl TpccProgram {
     }
 
     /// Each value with its letter, and where it stands.
-    fn lettered_words(self, args: &[String]) -> Result<Vec<(char, &str, (usize, usize))>, Mistake> {
+    fn lettered_words(self, args: &[String]) -> Result<Vec<LetteredWord<'_>>, Mistake> {
         let mut places = self.places().chars();
         let words = self.split_words(args)?.into_iter().map(|(word, place)| match word {
             TypedWord::Letter(letter, value) => Ok((letter, value, place)),

@@ -85,7 +85,7 @@ fn write_table(run: &RunFindings, trial: &TrialFinding, out: &mut dyn Write) -> 
 
 /// How long the load before this one warmed up.
 fn ramp_up_s(run: &RunFindings, trial: &TrialFinding) -> f64 {
-    let before = run.timeline.phases.iter().filter(|step| step.ended_s <= trial.began_s);
-    let last = before.filter(|step| step.kind == RecordedStepKind::WarmUp).next_back();
+    let mut before = run.timeline.phases.iter().filter(|step| step.ended_s <= trial.began_s);
+    let last = before.rfind(|step| step.kind == RecordedStepKind::WarmUp);
     last.map_or(0.0, |step| step.ended_s - step.began_s)
 }
