@@ -144,10 +144,12 @@ fn with_dashes(arg: &OsStr) -> OsString {
     OsString::from_vec(out)
 }
 
-/// Overwrites passwords in `memory`, which holds arguments that each end with a NUL.
-fn overwrite_passwords(memory: &mut [u8]) {
-    for arg in memory.split_mut(|b| *b == 0) {
-        if let Some(at) = password_at(arg) {
+/// Overwrites passwords in `memory`, which holds arguments that each end with a NUL: where a flag tells them, and where
+/// they are known to stand, in which argument from which byte on.
+fn overwrite_passwords(memory: &mut [u8], places: &[(usize, usize)]) {
+    for (number, arg) in memory.split_mut(|b| *b == 0).enumerate() {
+        let known = places.iter().find(|(argument, _)| *argument == number).map(|place| place.1);
+        if let Some(at) = known.or_else(|| password_at(arg)).filter(|at| *at <= arg.len()) {
             for (i, byte) in arg[at..].iter_mut().enumerate() {
                 *byte = if i == 0 { b'x' } else { 0 };
             }
@@ -155,9 +157,9 @@ fn overwrite_passwords(memory: &mut [u8]) {
     }
 }
 
-/// Wipes passwords from this process's own arguments, where `ps` reads them.
+/// Wipes passwords from this process's own arguments, where `ps` reads them, also those at these places.
 /// The kernel tells where they lie; where it does not (no /proc), they stay.
-pub(super) fn wipe_passwords() {
+pub(super) fn wipe_passwords(places: &[(usize, usize)]) {
     let Some((start, end)) = locate_arguments() else { return };
     let Some(length) = end.checked_sub(start).filter(|n| *n < 4 << 20) else { return };
     // SAFETY: the kernel placed the arguments of this process at `start..end` on the writable part of the initial
@@ -170,7 +172,7 @@ pub(super) fn wipe_passwords() {
     let memory = unsafe {
         std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut::<u8>(start), length)
     };
-    overwrite_passwords(memory);
+    overwrite_passwords(memory, places);
 }
 
 /// Where the kernel says that the arguments lie: fields 48 and 49 of /proc/self/stat.
@@ -247,11 +249,15 @@ mod tests {
     fn blotting_leaves_no_byte_of_a_password() {
         let mut memory = b"sweat\0-psecret\0--password=secret\0--pool\0".to_vec();
         let length = memory.len();
-        overwrite_passwords(&mut memory);
+        overwrite_passwords(&mut memory, &[]);
         assert_eq!(memory.len(), length);
         let text = String::from_utf8(memory).unwrap();
         assert!(!text.contains("ecret"), "{text:?}");
         assert!(text.contains("-px\0") && text.ends_with("--pool\0"), "{text:?}");
+        let mut memory = b"tpcc_load\0localhost\0db\0user\0hush\0005\0".to_vec();
+        overwrite_passwords(&mut memory, &[(4, 0)]);
+        let text = String::from_utf8(memory).unwrap();
+        assert_eq!(text, "tpcc_load\0localhost\0db\0user\0x\0\0\0\0005\0");
     }
 
     #[test]

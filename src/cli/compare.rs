@@ -87,6 +87,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let findings = compare_runs(&base, &other, &how);
     let format =
         formats::find_format(text("format")).expect("clap knows only the formats in the list");
+    present::check_format(format, &findings)?;
     match args.get_one::<String>("output").filter(|path| *path != "-") {
         Some(path) => {
             let text =

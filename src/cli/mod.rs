@@ -54,6 +54,7 @@ mod slap;
 mod step_lines;
 mod sweep;
 mod sysbench;
+mod tpcc_mysql;
 mod waits;
 mod warm;
 
@@ -67,6 +68,7 @@ use context::CliContext;
 use defaults::UserDefaults;
 use exit::CommandOutcome;
 use mysql_warmup::WarmupCall;
+use tpcc_mysql::ProgramCall;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
 const COMMANDS: &[CommandEntry] = &[
@@ -81,6 +83,8 @@ const COMMANDS: &[CommandEntry] = &[
     (sysbench::command, sysbench::run),
     (mix::command, mix::run),
     (slap::command, slap::run),
+    (tpcc_mysql::load_command, tpcc_mysql::load),
+    (tpcc_mysql::start_command, tpcc_mysql::start),
     (warm::command, warm::run),
     (waits::command, waits::run),
     (replay::command, replay::run),
@@ -106,7 +110,11 @@ type CommandEntry =
 /// Runs the program.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    argv::wipe_passwords();
+    let call = ProgramCall::from_args(&args);
+    argv::wipe_passwords(&call.as_ref().map(ProgramCall::password_places).unwrap_or_default());
+    if let Some(call) = call {
+        return call.run();
+    }
     if let Some(words) = sysbench::own_words(&args) {
         return sysbench::run_program(words);
     }

@@ -13,7 +13,7 @@ use super::explain;
 use super::progress::ProgressLine;
 use super::report::write_page;
 use super::runs;
-use crate::analysis::{RawFile, RunFindings, caveat_ids};
+use crate::analysis::{Findings, RawFile, RunFindings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::FinishedRun;
 use crate::plan::{CONSENT, Mistake};
@@ -96,6 +96,21 @@ pub(super) fn report_format(args: &ArgMatches) -> &'static ReportFormat {
     report::find_format(name).expect("clap takes only names of the list")
 }
 
+/// Whether a format can show what was found.
+///
+/// # Errors
+/// Why it can't.
+pub(super) fn check_format<'a>(
+    format: &ReportFormat,
+    findings: impl Into<Findings<'a>>,
+) -> Result<(), Mistake> {
+    let refusal = format.refusal(findings);
+    refusal.map_or(Ok(()), |why| {
+        let mistake = Mistake::new(format!("--format {}", format.name), why);
+        Err(mistake.hint("other formats show it: `sweat report --help`"))
+    })
+}
+
 /// Shows a run that ended, however it ended, and judges it. Commands that use this have a flag `quiet`.
 ///
 /// # Errors
@@ -148,10 +163,12 @@ fn print_run(
         let bytes = std::fs::metadata(page).map_or(0, |page| page.len());
         findings.files.push(RawFile { path: PAGE.to_owned(), bytes, sha256: None });
     }
-    let text = report_format(args).render(&findings, look);
+    let format = report_format(args);
+    let shown = check_format(format, &findings).map(|()| format.render(&findings, look));
     line.finish();
-    context
-        .print_output(&String::from_utf8_lossy(&text))
+    shown
+        .map_err(Into::into)
+        .and_then(|text| context.print_output(&String::from_utf8_lossy(&text)))
         .with_context(|| format!("the run is in {}", dir.display()))?;
     match page {
         Ok(page) if args.get_flag("open") => show_page(&page, context),

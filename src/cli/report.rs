@@ -81,6 +81,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     }
     let dir = find_run(runs[0], runs_dir)?;
     let findings = check::read_findings(&dir, args)?;
+    present::check_format(format, &findings)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");
     let render = |style| {
         let mut text = format.render(&findings, style);

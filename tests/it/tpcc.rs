@@ -1,6 +1,7 @@
 //! The TPC-C-like load against real servers.
 
 mod load;
+mod programs;
 mod run;
 
 use sweat::base::Stop;

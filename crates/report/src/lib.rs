@@ -4,11 +4,13 @@
 
 mod csv;
 mod data_verdicts;
+mod dbt2;
 mod html;
 mod json;
 mod junit;
 mod markdown;
 pub mod openmetrics;
+mod order_entry;
 mod overlay;
 #[cfg(test)]
 mod samples;
@@ -16,6 +18,7 @@ pub mod slap;
 mod statements;
 pub mod sysbench;
 mod text;
+pub mod tpcc_mysql;
 
 pub use data_verdicts::{
     crash_rounds_json, crash_rounds_text, data_verdicts_json, data_verdicts_text,
@@ -46,6 +49,8 @@ pub const FORMATS: &[ReportFormat] = &[
     markdown::FORMAT,
     junit::FORMAT,
     openmetrics::FORMAT,
+    tpcc_mysql::FORMAT,
+    dbt2::FORMAT,
 ];
 
 /// Name of the page in a run folder.
@@ -57,10 +62,22 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// One line for the help.
     pub about: &'static str,
+    /// Why it can't show these findings, if it can't.
+    refuse: fn(Findings<'_>) -> Option<String>,
     write: fn(Findings<'_>, ReportStyle, &mut dyn Write) -> io::Result<()>,
 }
 
 impl ReportFormat {
+    /// Why this format can't show these findings; `None` where it can.
+    pub fn refusal<'a>(&self, findings: impl Into<Findings<'a>>) -> Option<String> {
+        (self.refuse)(findings.into())
+    }
+
+    /// The usual case: what was found can be shown, whatever it is.
+    fn shows_all(_: Findings<'_>) -> Option<String> {
+        None
+    }
+
     /// The findings in this format.
     pub fn render<'a>(&self, findings: impl Into<Findings<'a>>, style: ReportStyle) -> Vec<u8> {
         let mut text = Vec::new();

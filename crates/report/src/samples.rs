@@ -2,13 +2,15 @@
 
 use std::sync::LazyLock;
 
+use super::order_entry;
+
 use crate::analysis::{
-    AnswerSentence, AuditFinding, AuditRate, AuditRule, AuditVerdict, BlockPair, CapacityFinding,
-    CapacityStep, CheckFinding, CheckOutcome, ComparisonVerdict, DifferenceKind, Estimate,
-    HealthLevel, InsideOutside, MetricComparison, NoiseItem, RunFindings, ScalabilityLaw,
-    ScalingFinding, ScalingPoint, ScalingShape, SetupDifference, SignedRank, Stall, StallCause,
-    StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, WaitFinding, WaitGroup,
-    WaitSource, WaitTracingCost, analyse_run, fixture_runs, replay,
+    AnswerSentence, AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, BlockPair,
+    CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassTimes, ComparisonVerdict,
+    DifferenceKind, Estimate, HealthLevel, InsideOutside, MetricComparison, NoiseItem, RunFindings,
+    ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape, SetupDifference, SignedRank, Stall,
+    StallCause, StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, WaitFinding,
+    WaitGroup, WaitSource, WaitTracingCost, analyse_run, fixture_runs, replay,
 };
 
 /// What the run of the demo says, analysed once for all tests.
@@ -38,12 +40,14 @@ pub(super) fn audit_sample() -> RunFindings {
             AuditRate {
                 name: "tpmC".to_owned(),
                 help: "new orders/min, rolled back ones too".to_owned(),
+                count: 617_280,
                 value: 12_345.6,
                 efficiency: Some(0.96),
             },
             AuditRate {
                 name: "NOPM".to_owned(),
                 help: "committed new orders/min".to_owned(),
+                count: 611_110,
                 value: 12_222.2,
                 efficiency: None,
             },
@@ -70,7 +74,50 @@ pub(super) fn audit_sample() -> RunFindings {
                 AuditVerdict::Holds,
             ),
         ],
+        classes: Vec::new(),
     });
+    findings
+}
+
+/// A load with the five transactions of an order entry: one is too slow, one has retries, one failed.
+pub(super) fn order_entry_sample() -> RunFindings {
+    let mut findings = audit_sample();
+    let trial = &mut findings.results.trials[0];
+    let classes = order_entry::TRANSACTIONS.iter().zip(1..).map(|(name, number): (_, u64)| {
+        let mut class = trial.classes[0].clone();
+        (*name).clone_into(&mut class.name);
+        class.response.mean_s = Some(number as f64 / 1000.0);
+        class.response.p90_s = (number < 5).then_some(number as f64 / 500.0);
+        class
+    });
+    trial.classes = classes.collect();
+    let audit = trial.audit.as_mut().expect("the sample has one");
+    let class = |name: &str, limit_s, in_time, late, restarted, failed| AuditClass {
+        name: name.to_owned(),
+        limit_s,
+        in_time,
+        late,
+        restarted,
+        failed,
+        mean_s: Some(0.0123),
+    };
+    audit.classes = vec![
+        class("new_order", 5.0, 617_200, 80, 12, 0),
+        class("payment", 5.0, 590_000, 0, 3, 0),
+        class("order_status", 5.0, 40_000, 0, 0, 0),
+        class("delivery", 5.0, 40_000, 20_000, 7, 1),
+        class("stock_level", 20.0, 60_000, 0, 0, 0),
+    ];
+    for (number, interval) in findings.timeline.intervals.iter_mut().enumerate().take(3) {
+        let times = |class| ClassTimes {
+            class,
+            events: 1000 + number as u64,
+            p95_s: 0.0095,
+            p99_s: 0.0187,
+            max_s: 0.2131 + class as f64,
+        };
+        interval.class_times = (0..5 - number).map(times).collect();
+    }
     findings
 }
 

@@ -92,6 +92,21 @@ fn a_void_run_says_so_first() {
 }
 
 #[test]
+fn formats_of_other_programs_are_golden_and_refuse_other_loads() {
+    for name in ["tpcc-mysql", "dbt2"] {
+        let text = shown(name, samples::order_entry_sample());
+        // The line of an interval is as long as scripts know it.
+        let is_own = |line: &&str| !line.contains(", trx: ");
+        assert!(text.lines().filter(is_own).all(|line| line.len() <= 80), "{text}");
+        golden(text, &format!("{name}.txt"));
+        let format = find_format(name).unwrap();
+        assert_eq!(format.refusal(&samples::order_entry_sample()), None);
+        let why = format.refusal(&samples::demo_findings()).expect("it is another workload");
+        assert!(why.contains("workload tpcc") && why.contains("not queries"), "{why}");
+    }
+}
+
+#[test]
 fn json_is_golden_and_as_the_schema_says() {
     golden(shown("json", samples::demo_findings()), "demo.json");
     let path =
@@ -106,6 +121,7 @@ fn json_is_golden_and_as_the_schema_says() {
     let mut samples = samples();
     samples[0].1.results.comparisons[0].margin = f64::NAN;
     texts.extend(samples.map(|(_, findings)| shown("json", findings)));
+    texts.push(shown("json", samples::order_entry_sample()));
     for text in texts {
         let report: Value = serde_json::from_str(&text).unwrap();
         let mut wrong = Vec::new();
@@ -405,7 +421,7 @@ fn a_comparison_tells_of_both_sides_in_every_format() {
     };
     let found = crate::analysis::compare_runs(&[base.clone()], &[other.clone()], &how);
     let ours = base.meta.server.unwrap().version;
-    for format in FORMATS {
+    for format in FORMATS.iter().filter(|format| format.refusal(&found).is_none()) {
         let style = ReportStyle { colour: false, detail: ReportDetail::Full };
         let text = String::from_utf8(format.render(&found, style)).unwrap();
         let name = format.name;

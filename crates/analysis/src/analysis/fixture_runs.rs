@@ -356,7 +356,7 @@ impl ServerSimulator {
             reconnects: 0,
             in_flight: 1,
             backlog: 0,
-            slots: Vec::new(),
+            ..IntervalRecord::default()
         });
         events
     }

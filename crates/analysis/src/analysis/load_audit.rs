@@ -1,9 +1,11 @@
 //! What a workload's own rules say of a load: each holds, does not, or can't be told from so few events.
 
-use super::findings::{AuditFinding, AuditRate, AuditRule, AuditVerdict};
+use super::findings::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 use super::number_format::format_time;
-use crate::archive::Trial;
-use crate::recorder::{AuditCount, Histogram, LatencyLimit};
+use crate::archive::{RecordedErrorKind, Trial};
+use crate::recorder::{
+    AuditCount, Histogram, Interval, LatencyLimit, LoadAudit, Recording, SparseHistogram,
+};
 
 /// Events of a class below which nothing is said of a percentile of it: ten above the 90th.
 const LEAST_EVENTS: u64 = 100;
@@ -18,6 +20,7 @@ pub(super) fn judge_audit(trial: &Trial, seconds: f64) -> Option<AuditFinding> {
         Some(AuditRate {
             name: rate.name.clone(),
             help: rate.help.clone(),
+            count: rate.count,
             value: rate.value(seconds)?,
             efficiency: rate.most_per_minute.filter(|most| *most > 0.0).map(|m| per_minute / m),
         })
@@ -27,6 +30,7 @@ pub(super) fn judge_audit(trial: &Trial, seconds: f64) -> Option<AuditFinding> {
         header: audit.header.clone(),
         rates: rates.collect(),
         rules: audit.counts.iter().map(judge_count).chain(limits).collect(),
+        classes: audit_classes(trial, audit),
     })
 }
 
@@ -41,6 +45,58 @@ pub(super) fn broken_limits(trial: &Trial) -> Vec<String> {
             format!("{} {value}, at most {most}", rule.label)
         })
         .collect()
+}
+
+/// What the rules say of a load that has just ended and whose recording holds its audit.
+pub fn judge_recording(recording: &Recording) -> Option<AuditFinding> {
+    let mut trial = Trial::default();
+    trial.fill_totals(recording);
+    let total = &recording.total;
+    judge_audit(&trial, total.ended.since(total.began).to_seconds())
+}
+
+/// How events of the classes that have a limit ended.
+fn audit_classes(trial: &Trial, audit: &LoadAudit) -> Vec<AuditClass> {
+    let found = audit.limits.iter().filter_map(|limit| {
+        let class = trial.classes.iter().position(|name| *name == limit.class)?;
+        let response = trial.response.get(class)?;
+        let late = SparseHistogram::from(response).count_above((limit.most_s * 1e9) as u64);
+        let is_restart = |kind: &RecordedErrorKind, code: &u16| {
+            *kind == RecordedErrorKind::Server && audit.restart_codes.contains(code)
+        };
+        let errors = |restarts: bool| -> u64 {
+            let of_class = trial.errors.iter().filter(|error| error.class == limit.class);
+            let wanted = of_class.filter(|error| is_restart(&error.kind, &error.code) == restarts);
+            wanted.map(|error| error.count).sum()
+        };
+        Some(AuditClass {
+            name: limit.class.clone(),
+            limit_s: limit.most_s,
+            in_time: response.len() - late,
+            late,
+            restarted: errors(true),
+            failed: errors(false),
+            mean_s: (!response.is_empty()).then(|| mean_s(response)),
+        })
+    });
+    found.collect()
+}
+
+/// Response times by class in an interval of a load that runs.
+pub fn interval_class_times(interval: &Interval) -> Vec<ClassTimes> {
+    let response = interval.classes.iter().map(|class| SparseHistogram::from(&class.response));
+    class_times(&response.enumerate().collect::<Vec<_>>())
+}
+
+/// Of classes that have any, the times.
+pub(super) fn class_times(by_class: &[(usize, SparseHistogram)]) -> Vec<ClassTimes> {
+    let filled = by_class.iter().filter(|(_, times)| !times.is_empty());
+    let found = filled.map(|(class, times)| {
+        let at = |quantile| times.value_at_quantile(quantile) as f64 / 1e9;
+        let max_s = times.max_ns() as f64 / 1e9;
+        ClassTimes { class: *class, events: times.len(), p95_s: at(0.95), p99_s: at(0.99), max_s }
+    });
+    found.collect()
 }
 
 fn judge_count(count: &AuditCount) -> AuditRule {
@@ -106,6 +162,7 @@ fn mean_s(response: &Histogram) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::ErrorRecord;
     use crate::recorder::{AuditBand, LoadAudit, NamedRate, new_histogram};
 
     fn trial(slow_ns: u64) -> Trial {
@@ -123,11 +180,23 @@ mod tests {
             band: AuditBand { low: 0.9, high: Some(1.1) },
             samples_needed: 500,
         };
+        let error = |class: &str, code| ErrorRecord {
+            class: class.to_owned(),
+            kind: RecordedErrorKind::Server,
+            code,
+            count: u64::from(code),
+            first_text: String::new(),
+        };
         let mut rate = NamedRate::per_minute("tpmC", "new orders", 300);
         rate.most_per_minute = Some(3000.0);
         Trial {
             classes: vec!["new_order".to_owned()],
             response: vec![response],
+            errors: vec![
+                error("new_order", 1213),
+                error("new_order", 1062),
+                error("payment", 1213),
+            ],
             audit: Some(LoadAudit {
                 header: "like".to_owned(),
                 counts: vec![count(10, 1000), count(20, 1000), count(1, 100)],
@@ -138,6 +207,7 @@ mod tests {
                     percentile: 90.0,
                     most_s: 5.0,
                 }],
+                restart_codes: vec![1213],
             }),
             ..Trial::default()
         }
@@ -151,6 +221,10 @@ mod tests {
         assert_eq!(verdicts, [Holds, Broken, TooFew, Broken, Holds]);
         assert_eq!(found.rates[0].value, 1800.0);
         assert_eq!(found.rates[0].efficiency, Some(0.6));
+        let class = found.class("new_order").unwrap();
+        assert_eq!((class.in_time, class.late, class.events()), (850, 150, 1000));
+        assert_eq!((class.restarted, class.failed), (1213, 1062));
+        assert_eq!(found.rate_count("tpmC"), Some(300));
         let found = judge_audit(&trial(1_000_000), 10.0).unwrap();
         assert_eq!(found.rules[3].verdict, Holds);
         assert_eq!(judge_audit(&Trial::default(), 1.0), None);

@@ -50,7 +50,7 @@ pub use compare::{
     metric_value_text,
 };
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
-pub use findings::{AuditFinding, AuditRate, AuditRule, AuditVerdict};
+pub use findings::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use findings::{
     BlockPair, CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassFinding,
     ComparedRun, ComparedSide, ComparisonFindings, ComparisonVerdict, CostItem, CountedValue,
@@ -68,6 +68,7 @@ pub use findings::{
     StatementFindings,
 };
 
+pub use load_audit::{interval_class_times, judge_recording};
 pub use load_span::{LoadFigures, LoadSpan, LogBucket, PercentileRule, WorkerFairness};
 pub use one_run::{analyse_run, judge_interim};
 pub use sentences::NOT_RELIABLE;

@@ -3,7 +3,7 @@
 use crate::archive::{IntervalRecord, RecordedStepKind, RunRecord, Trial};
 
 use super::findings::{IntervalFinding, PoolTemperature, RunTimeline, TimelineStep};
-use super::{heatmap, latency, series, trials};
+use super::{heatmap, latency, load_audit, series, trials};
 
 /// The whole timeline.
 pub(super) fn build_timeline(run: &RunRecord) -> RunTimeline {
@@ -79,6 +79,7 @@ fn interval_finding(trial: usize, interval: &IntervalRecord, whole_ns: f64) -> I
         errors: interval.errors.iter().sum(),
         events_per_s: (seconds > 0.0).then(|| events as f64 / seconds),
         response: latency::summarize_interval(&interval.response),
+        class_times: load_audit::class_times(&interval.class_response),
         in_flight: interval.in_flight,
         backlog: interval.backlog,
     }

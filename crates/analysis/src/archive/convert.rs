@@ -33,6 +33,7 @@ impl From<&Interval> for IntervalRecord {
             events: i.classes.iter().map(|c| c.response.len()).collect(),
             errors: i.classes.iter().map(|c| c.failed.len()).collect(),
             response: (&i.response_times()).into(),
+            class_response: Vec::new(),
             tally: i.into(),
             reconnects: i.reconnects,
             in_flight: i.in_flight,

@@ -10,7 +10,7 @@ use crate::base::{Nanos, StopReason};
 use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{
     ClassId, ClassTotals, CounterSpec, ErrorCount, EventError, EventErrorKind, Histogram, Interval,
-    LoadAudit, Recording, StepTotals, Tally, UnopenedWorker, new_histogram,
+    LoadAudit, Recording, SparseHistogram, StepTotals, Tally, UnopenedWorker, new_histogram,
 };
 
 fn histogram(values: &[u64]) -> Histogram {
@@ -167,6 +167,12 @@ fn write(runs: &Path, intervals: &[Interval]) -> (std::path::PathBuf, RunRecord)
     let recording = recording(&NAMES, intervals);
     writer.end_trial(&recording);
     let mut trial = Trial { intervals: intervals.iter().map(Into::into).collect(), ..head() };
+    // The load has an audit, so times by class are read back.
+    for (record, interval) in trial.intervals.iter_mut().zip(intervals) {
+        let classes = interval.classes.iter().map(|class| (&class.response).into());
+        record.class_response = classes.enumerate().collect::<Vec<(usize, SparseHistogram)>>();
+        record.class_response.retain(|(_, times)| !times.is_empty());
+    }
     trial.fill_totals(&recording);
     writer.write_step(&step(1, Some(9)));
     writer.write_note(Nanos(1_500_000_000), "two\nlines");

@@ -125,13 +125,18 @@ impl IntervalLine {
         }
     }
 
-    fn into_record(self, response: SparseHistogram) -> IntervalRecord {
+    fn into_record(
+        self,
+        response: SparseHistogram,
+        class_response: Vec<(usize, SparseHistogram)>,
+    ) -> IntervalRecord {
         IntervalRecord {
             began_ns: self.began_ns,
             ended_ns: self.ended_ns,
             events: self.events,
             errors: self.errors,
             response,
+            class_response,
             tally: self.tally,
             reconnects: self.reconnects,
             in_flight: self.in_flight,
@@ -245,13 +250,14 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
     let text = read_file(dir, "intervals.jsonl", &mut note);
     let (intervals, why) = super::reader::parse_json_lines::<IntervalLine>(&text);
     why.into_iter().for_each(|w| note(format!("intervals.jsonl {w}")));
+    let by_class = file.totals.as_ref().is_some_and(|totals| totals.audit.is_some());
     for interval in intervals {
         let mine: Vec<_> = lines.by_ref().take(interval.hlog_lines).collect();
         if mine.len() < interval.hlog_lines {
             note("histograms.hlog ends before intervals.jsonl".to_owned());
             break;
         }
-        add_interval(&mut trial, interval, mine);
+        add_interval(&mut trial, interval, mine, by_class);
     }
     lines.into_damage().into_iter().for_each(&mut note);
     match file.totals {
@@ -274,12 +280,20 @@ fn read_file(dir: &Path, name: &str, note: &mut impl FnMut(String)) -> Vec<u8> {
 }
 
 /// Adds an interval and its histograms to the trial.
-fn add_interval(trial: &mut Trial, line: IntervalLine, histograms: Vec<hlog::HistogramEntry>) {
-    let mut response = new_histogram();
+fn add_interval(
+    trial: &mut Trial,
+    line: IntervalLine,
+    histograms: Vec<hlog::HistogramEntry>,
+    by_class: bool,
+) {
+    let (mut response, mut class_response) = (new_histogram(), Vec::new());
     for hlog::HistogramEntry { part, histogram } in histograms {
         let sum = match part {
             HistogramKind::Response(class) => {
                 add_histogram(&mut response, &histogram);
+                if by_class {
+                    class_response.push((class, (&histogram).into()));
+                }
                 &mut trial.response[class]
             }
             HistogramKind::Service(class) => &mut trial.service[class],
@@ -291,7 +305,7 @@ fn add_interval(trial: &mut Trial, line: IntervalLine, histograms: Vec<hlog::His
         };
         add_histogram(sum, &histogram);
     }
-    let record = line.into_record((&response).into());
+    let record = line.into_record((&response).into(), class_response);
     trial.ended_ns = trial.ended_ns.max(record.ended_ns);
     trial.tally.add(&record.tally);
     trial.reconnects = trial.reconnects.saturating_add(record.reconnects);

@@ -382,6 +382,9 @@ pub struct IntervalRecord {
     pub errors: Vec<u64>,
     /// Response times of good events, all classes together.
     pub response: SparseHistogram,
+    /// The same by class, for classes that have any: the class's place, its times. Filled only as a folder is read, and
+    /// only of loads with an audit.
+    pub class_response: Vec<(usize, SparseHistogram)>,
     /// What was counted.
     pub tally: TallyRecord,
     /// Sessions opened anew.

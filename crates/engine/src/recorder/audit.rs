@@ -14,6 +14,9 @@ pub struct LoadAudit {
     pub rates: Vec<NamedRate>,
     /// How long events of a class may take.
     pub limits: Vec<LatencyLimit>,
+    /// Error codes of the server after which an event is begun again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restart_codes: Vec<u16>,
 }
 
 /// How long events of a class may take at a percentile.

@@ -10,6 +10,7 @@ use super::{ReportFormat, ReportStyle};
 pub(super) const FORMAT: ReportFormat = ReportFormat {
     name: "csv",
     about: "the series over time, a row per interval or sample",
+    refuse: ReportFormat::shows_all,
     write: write_series,
 };
 
@@ -120,8 +121,12 @@ fn row_cells(findings: &RunFindings, mark: &CsvRow<'_>) -> Vec<String> {
 }
 
 /// A row per load.
-pub(super) const SUMMARY_FORMAT: ReportFormat =
-    ReportFormat { name: "csv-summary", about: "a row per load", write: write_summary };
+pub(super) const SUMMARY_FORMAT: ReportFormat = ReportFormat {
+    name: "csv-summary",
+    about: "a row per load",
+    refuse: ReportFormat::shows_all,
+    write: write_summary,
+};
 
 fn write_summary(
     findings: Findings<'_>,

@@ -41,8 +41,12 @@ pub(crate) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The format.
-pub(super) const FORMAT: ReportFormat =
-    ReportFormat { name: "html", about: "one page with plots, in one file", write: write_html };
+pub(super) const FORMAT: ReportFormat = ReportFormat {
+    name: "html",
+    about: "one page with plots, in one file",
+    refuse: ReportFormat::shows_all,
+    write: write_html,
+};
 
 fn write_html(findings: Findings<'_>, _look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
     match findings {

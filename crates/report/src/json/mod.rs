@@ -24,6 +24,7 @@ const SCHEMA: u32 = 1;
 pub(super) const FORMAT: ReportFormat = ReportFormat {
     name: "json",
     about: "everything for programs (docs/schema/report-v1.json)",
+    refuse: ReportFormat::shows_all,
     write: write_json,
 };
 

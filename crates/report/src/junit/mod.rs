@@ -14,6 +14,7 @@ use super::{ReportFormat, ReportStyle, format_utc, state_word};
 pub(super) const FORMAT: ReportFormat = ReportFormat {
     name: "junit",
     about: "the checks as JUnit XML, for a build server",
+    refuse: ReportFormat::shows_all,
     write: write_junit,
 };
 

@@ -19,6 +19,7 @@ const MOST: usize = 24;
 pub(super) const FORMAT: ReportFormat = ReportFormat {
     name: "markdown",
     about: "a summary for a ticket or a build's step",
+    refuse: ReportFormat::shows_all,
     write: write_markdown,
 };
 

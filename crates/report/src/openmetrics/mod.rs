@@ -17,6 +17,7 @@ use super::{ReportFormat, ReportStyle, state_word};
 pub(super) const FORMAT: ReportFormat = ReportFormat {
     name: "openmetrics",
     about: "the numbers for a monitor, OpenMetrics text",
+    refuse: ReportFormat::shows_all,
     write: write_metrics,
 };
 

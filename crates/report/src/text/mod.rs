@@ -39,6 +39,7 @@ const INDENT: usize = 10;
 pub(super) const FORMAT: ReportFormat = ReportFormat {
     name: "text",
     about: "the summary for terminals and tickets, 80 columns",
+    refuse: ReportFormat::shows_all,
     write: write_text,
 };
 

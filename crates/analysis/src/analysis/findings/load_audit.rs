@@ -11,6 +11,42 @@ pub struct AuditFinding {
     pub rates: Vec<AuditRate>,
     /// Each rule with its verdict.
     pub rules: Vec<AuditRule>,
+    /// Classes that have a limit, in the workload's order.
+    pub classes: Vec<AuditClass>,
+}
+
+/// How events of a class ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AuditClass {
+    /// Name of the class.
+    pub name: String,
+    /// How long its events may take, seconds.
+    pub limit_s: f64,
+    /// Good events within the limit.
+    pub in_time: u64,
+    /// Good events beyond it.
+    pub late: u64,
+    /// Attempts that failed and after which the event was begun again.
+    pub restarted: u64,
+    /// Events that failed for good.
+    pub failed: u64,
+    /// Mean response time of the good ones, seconds.
+    pub mean_s: Option<f64>,
+}
+
+/// Response times of a class in an interval; there was at least one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassTimes {
+    /// Its place among the load's classes.
+    pub class: usize,
+    /// Good events.
+    pub events: u64,
+    /// 95th percentile, seconds; of however few events.
+    pub p95_s: f64,
+    /// 99th percentile, seconds; of however few events.
+    pub p99_s: f64,
+    /// Longest, seconds.
+    pub max_s: f64,
 }
 
 /// A rate under a name of its own.
@@ -20,6 +56,8 @@ pub struct AuditRate {
     pub name: String,
     /// What it counts.
     pub help: String,
+    /// How many there were in the load.
+    pub count: u64,
     /// The rate.
     pub value: f64,
     /// Of the most that the workload's pace allows, 0 to 1; absent where it has none.
@@ -62,7 +100,24 @@ pub enum AuditVerdict {
     TooFew,
 }
 
+impl AuditClass {
+    /// Good events.
+    pub fn events(&self) -> u64 {
+        self.in_time + self.late
+    }
+}
+
 impl AuditFinding {
+    /// The class of this name.
+    pub fn class(&self, name: &str) -> Option<&AuditClass> {
+        self.classes.iter().find(|class| class.name == name)
+    }
+
+    /// How many there were of what this rate counts.
+    pub fn rate_count(&self, name: &str) -> Option<u64> {
+        self.rates.iter().find(|rate| rate.name == name).map(|rate| rate.count)
+    }
+
     /// How many rules have this verdict.
     pub fn count(&self, verdict: AuditVerdict) -> usize {
         self.rules.iter().filter(|rule| rule.verdict == verdict).count()

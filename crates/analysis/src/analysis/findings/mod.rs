@@ -25,7 +25,7 @@ pub use compare::{
     BlockPair, ComparisonVerdict, DifferenceKind, LevelRange, MetricComparison, SetupDifference,
     SignedRank, VariantLevel,
 };
-pub use load_audit::{AuditFinding, AuditRate, AuditRule, AuditVerdict};
+pub use load_audit::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 pub use scaling::{
     CapacityFinding, CapacityStep, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape,

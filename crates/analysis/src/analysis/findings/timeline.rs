@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{LatencySummary, PoolTemperature};
+use super::{ClassTimes, LatencySummary, PoolTemperature};
 use crate::archive::{RecordedStepKind, WarmedRecord};
 
 /// What happened over time.
@@ -68,7 +68,7 @@ pub struct TimelineStep {
 }
 
 /// One interval of a load.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct IntervalFinding {
     /// Its load, as an index into the trials.
     pub trial: usize,
@@ -86,6 +86,8 @@ pub struct IntervalFinding {
     pub events_per_s: Option<f64>,
     /// Response times.
     pub response: LatencySummary,
+    /// Response times by class, of loads with an audit.
+    pub class_times: Vec<ClassTimes>,
     /// Workers inside an event at its end.
     pub in_flight: u64,
     /// Arrivals due and not begun at its end.

@@ -9,6 +9,7 @@ use super::inputs::{CustomerInput, TransactionInput, TransactionKind};
 use super::options::TpccSettings;
 use super::schema::DISTRICTS;
 use super::transactions::TransactionEnding;
+use super::worker::RETRIED;
 use crate::base::Nanos;
 use crate::recorder::{AuditBand, AuditCount, LatencyLimit, LoadAudit, NamedRate};
 
@@ -244,6 +245,7 @@ impl AuditSums {
             counts,
             rates,
             limits: latency_limits(settings.paced),
+            restart_codes: RETRIED.to_vec(),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::workload::{ErrorPolicy, OpenError, Worker, WorkerContext};
 
 /// Errors by which a server says that a transaction was undone for another's sake: lock wait timeout, deadlock, record changed
 /// since last read.
-const RETRIED: [u16; 3] = [1205, 1213, 1020];
+pub(super) const RETRIED: [u16; 3] = [1205, 1213, 1020];
 
 /// The class of deliveries that a terminal has queued, behind those of the transactions.
 const DEFERRED_CLASS: ClassId = ClassId(TransactionKind::ALL.len() as u16);
