@@ -110,7 +110,9 @@ fn load_and_start(server: &Fixture, dir: &Path) {
         assert!(text.contains("DATA LOADING COMPLETED SUCCESSFULLY") && !text.contains("hush1"));
     };
     std::thread::scope(|scope| {
-        ["1", "2"].map(|part| scope.spawn(move || load_part(part)));
+        for part in ["1", "2"] {
+            scope.spawn(move || load_part(part));
+        }
     });
 
     let by_place = ["tpcc_start", "localhost", "tpcc1", "u1", "hush1", "1", "2", "1", "2"];
