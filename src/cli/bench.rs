@@ -18,7 +18,7 @@ use super::arguments::positional_arg;
 use super::context::CliContext;
 use super::exit::{CommandOutcome, HintedError};
 use super::{connection, present};
-use crate::plan::{Mistake, Mistakes, OptionSpec, Plan, TargetPlan, WorkloadPlan};
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Plan, TargetPlan, WorkloadPlan};
 use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, Workload, WorkloadKind};
 use crate::{client, experiment, workload};
 
@@ -75,9 +75,13 @@ pub(super) fn workload_command(command: Command, specs: &[OptionSpec]) -> Comman
         .mut_arg("until-steady", |arg| arg.hide(true))
 }
 
-/// Whether a flag is a workload's option. Of one given twice the last value stands.
+/// Whether a flag is a workload's option of which, given twice, the last value stands.
 pub(super) fn is_own_option(arg: &Arg) -> bool {
-    arg.get_id().as_str().starts_with(flags::OWN)
+    let keeps_all = |name: &str| {
+        let specs = KINDS.iter().flat_map(|kind| kind.option_specs());
+        specs.into_iter().any(|spec| spec.name == name && spec.kind == OptionKind::Lines)
+    };
+    arg.get_id().as_str().strip_prefix(flags::OWN).is_some_and(|name| !keeps_all(name))
 }
 
 /// The id of a workload's option among the words.

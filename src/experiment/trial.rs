@@ -152,6 +152,7 @@ pub(super) fn run_trial(
     *run.lock_watcher() = None;
     let mut recording = recording?;
     recording.audit = workload.audit_load();
+    recording.figures = workload.load_figures();
     run.lock_writer().end_trial(&recording);
     let Some(recorded) = workload.as_recorded() else { return Ok(recording) };
     if let Some(replayed) = recorded.replay_totals() {

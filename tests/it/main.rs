@@ -8,6 +8,7 @@ mod cli;
 mod compare;
 mod digest;
 mod doctor;
+mod expression;
 mod faults;
 mod first_use;
 mod fixture;

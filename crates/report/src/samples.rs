@@ -7,10 +7,11 @@ use super::order_entry;
 use crate::analysis::{
     AnswerSentence, AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, BlockPair,
     CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassTimes, ComparisonVerdict,
-    DifferenceKind, Estimate, HealthLevel, InsideOutside, MetricComparison, NoiseItem, RunFindings,
-    ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape, SetupDifference, SignedRank, Stall,
-    StallCause, StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, WaitFinding,
-    WaitGroup, WaitSource, WaitTracingCost, analyse_run, fixture_runs, replay,
+    DifferenceKind, Estimate, FiguresFinding, HealthLevel, InsideOutside, MedianFigure,
+    MetricComparison, NoiseItem, RunFindings, ScalabilityLaw, ScalingFinding, ScalingPoint,
+    ScalingShape, SetupDifference, SignedRank, Stall, StallCause, StallFindings, StallKind,
+    SteadyState, SteadyVerdict, StepOutcome, WaitFinding, WaitGroup, WaitSource, WaitTracingCost,
+    analyse_run, fixture_runs, replay,
 };
 
 /// What the run of the demo says, analysed once for all tests.
@@ -118,6 +119,38 @@ pub(super) fn order_entry_sample() -> RunFindings {
         };
         interval.class_times = (0..5 - number).map(times).collect();
     }
+    findings
+}
+
+/// A load that measured something itself: figures with and without an interval, and what must be known of them.
+pub(super) fn figures_sample() -> RunFindings {
+    let mut findings = bench_findings();
+    let figure =
+        |name: &str, unit: &str, value: Option<f64>, bounds: Option<(f64, f64)>, is_told_apart| {
+            let [name, unit] = [name, unit].map(str::to_owned);
+            let (low, high) = (bounds.map(|b| b.0), bounds.map(|b| b.1));
+            let is_detail = value.is_none();
+            MedianFigure { name, unit, value, low, high, samples: 20, is_told_apart, is_detail }
+        };
+    let (apart, same) = (Some(true), Some(false));
+    findings.results.trials[0].figures = Some(FiguresFinding {
+        header: "cost of an evaluation, the loop's own taken off: CPU time of the server's thread"
+            .to_owned(),
+        figures: vec![
+            figure("md5(@x)", "ns", Some(412.3), Some((398.0, 431.0)), apart),
+            figure(
+                "'<b>' regexp concat('a very long', 'expression')",
+                "ns",
+                Some(87.6),
+                None,
+                None,
+            ),
+            figure("1 + 1", "ns", Some(0.12), Some((-0.3, 0.4)), same),
+            figure("cut", "ns", None, None, None),
+            figure("md5(@x) / sha1(@x)", "x", Some(4.71), Some((4.3, 5.1)), apart),
+        ],
+        notes: vec!["[FREE] 1 + 1: less than 2 ns, no more than a literal <i>".to_owned()],
+    });
     findings
 }
 

@@ -364,7 +364,7 @@ fn several_runs_stand_side_by_side() {
 }
 
 /// Everything that was made by hand.
-fn samples() -> [(&'static str, RunFindings); 6] {
+fn samples() -> [(&'static str, RunFindings); 7] {
     [
         ("compared", samples::comparison_sample()),
         ("swept", samples::sweep_sample()),
@@ -372,6 +372,7 @@ fn samples() -> [(&'static str, RunFindings); 6] {
         ("replayed", samples::replay_sample()),
         ("replayed-variants", samples::replay_variants_sample()),
         ("audited", samples::audit_sample()),
+        ("measured", samples::figures_sample()),
     ]
 }
 

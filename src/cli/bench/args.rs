@@ -19,7 +19,8 @@ use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_rate_from_zero, parse_time};
 use crate::plan::{
     ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan,
-    MOST_WORKERS, Mistake, Mistakes, Plan, RateStages, TargetPlan, VariantPlan, nearest_or_all,
+    MOST_WORKERS, Mistake, Mistakes, OptionKind, Plan, RateStages, TargetPlan, VariantPlan,
+    nearest_or_all,
 };
 use crate::probe::PROBES;
 use crate::workload::{DataDeed, EndpointKind, KINDS, check_options, find_kind};
@@ -64,25 +65,38 @@ pub(in super::super) fn move_workload_first(
     }
 }
 
-/// Gives a bare word behind a workload that takes one its flag: `bench lua own.lua` is `bench lua --script=own.lua`.
+/// Gives a bare word behind a workload that takes one its flag: `bench lua own.lua` is `bench lua --script=own.lua`. Of an
+/// option that keeps all that it is given, every bare word is one.
 pub(in super::super) fn name_bare_word(args: &mut [OsString], takes_value: &dyn Fn(&str) -> bool) {
     let is_one = |word: &OsString| COMMANDS.iter().any(|command| word == command);
     let Some(command) = args.iter().position(is_one) else { return };
     let Some(name) = args.get(command + 1) else { return };
     let kind = KINDS.iter().find(|kind| name == kind.name());
-    let Some(option) = kind.and_then(|kind| kind.bare_word_option()) else { return };
+    let Some((kind, option)) = kind.and_then(|k| Some((k, k.bare_word_option()?))) else { return };
+    let takes_all =
+        kind.option_specs().iter().any(|s| s.name == option && s.kind == OptionKind::Lines);
     let flag = format!("--{option}");
     let mut at = command + 2;
     while let Some(word) = args.get(at).map(|word| word.to_string_lossy().into_owned()) {
-        if word == "--" || word.starts_with(&flag) {
+        if word == "--" || word.starts_with(&flag) && !takes_all {
             return;
         }
-        if !word.starts_with('-') && !DEEDS.contains(&word.as_str()) && !word.contains('=') {
+        if !word.starts_with('-') && !DEEDS.contains(&word.as_str()) && !is_axis(&word, takes_all) {
             args[at] = format!("{flag}={word}").into();
+            if takes_all {
+                at += 1;
+                continue;
+            }
             return;
         }
         at += if takes_value(&word) { 2 } else { 1 };
     }
+}
+
+/// Whether a word is an axis of a sweep, `threads=1,8`; where a bare word may hold anything, its name must be one.
+fn is_axis(word: &str, may_hold_anything: bool) -> bool {
+    let is_name = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || "-_".contains(c));
+    word.split_once('=').is_some_and(|(name, _)| !may_hold_anything || is_name(name))
 }
 
 /// The plan that file and words name together.

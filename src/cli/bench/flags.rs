@@ -169,7 +169,7 @@ fn value_name(kind: &OptionKind) -> &'static str {
         OptionKind::Size => "SIZE",
         OptionKind::Time => "TIME",
         OptionKind::Rate => "RATE",
-        OptionKind::Text => "TEXT",
+        OptionKind::Text | OptionKind::Lines => "TEXT",
         OptionKind::Choice(_) => "WORD",
     }
 }

@@ -11,6 +11,7 @@ mod compare;
 mod cost;
 mod counters;
 mod event_errors;
+mod figures;
 mod findings;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture_runs;
@@ -63,6 +64,7 @@ pub use findings::{
     UnbegunArrivals, VariableFinding, VariantFinding, VariantLevel, WaitFinding, WaitGroup,
     WaitSource, WaitTracingCost, WorkCount,
 };
+pub use findings::{FiguresFinding, MedianFigure};
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,
     StatementFindings,

@@ -8,7 +8,7 @@ use super::findings::{
     UnbegunArrivals, WorkCount,
 };
 use super::load_title::load_title;
-use super::{cost, counters, latency, load_audit, replay, stages, stalls, steady};
+use super::{cost, counters, figures, latency, load_audit, replay, stages, stalls, steady};
 
 /// Counters of pages read one by one on a miss.
 const DISK_READS: &[&str] = &["Innodb_buffer_pool_reads"];
@@ -63,6 +63,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         lateness: latency::summarize_histogram(&trial.lateness),
         classes: class_findings(&trial.classes, &trial.response, &trial.failed),
         audit: load_audit::judge_audit(trial, seconds),
+        figures: figures::figures_of(trial),
         stages: stages::stage_findings(trial),
         steps: step_findings(trial),
         failed,

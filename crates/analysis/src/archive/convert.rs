@@ -99,6 +99,7 @@ impl Trial {
         self.cpu_user_ns = recording.cpu_user_ns;
         self.cpu_system_ns = recording.cpu_system_ns;
         self.audit.clone_from(&recording.audit);
+        self.figures.clone_from(&recording.figures);
         self.errors = recording
             .errors
             .iter()

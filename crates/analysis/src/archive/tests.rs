@@ -10,7 +10,8 @@ use crate::base::{Nanos, StopReason};
 use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{
     ClassId, ClassTotals, CounterSpec, ErrorCount, EventError, EventErrorKind, Histogram, Interval,
-    LoadAudit, Recording, SparseHistogram, StepTotals, Tally, UnopenedWorker, new_histogram,
+    LoadAudit, MeasuredFigures, Recording, SparseHistogram, StepTotals, Tally, UnopenedWorker,
+    new_histogram,
 };
 
 fn histogram(values: &[u64]) -> Histogram {
@@ -88,6 +89,7 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
         cpu_user_ns: 11,
         cpu_system_ns: 12,
         audit: Some(LoadAudit { header: "like".to_owned(), ..LoadAudit::default() }),
+        figures: Some(MeasuredFigures { header: "each".to_owned(), ..MeasuredFigures::default() }),
     }
 }
 

@@ -10,7 +10,9 @@ use super::old_folders;
 use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
 use super::types::{ErrorRecord, IntervalRecord, StageRecord, TallyRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
-use crate::recorder::{Histogram, LoadAudit, SparseHistogram, WorkloadFacts, new_histogram};
+use crate::recorder::{
+    Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts, new_histogram,
+};
 
 /// `trial.json`: written when the load begins, and again with totals when it has ended. The
 /// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
@@ -81,6 +83,8 @@ struct TrialTotals {
     cpu_system_ns: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     audit: Option<LoadAudit>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    figures: Option<MeasuredFigures>,
 }
 
 fn default_block() -> u32 {
@@ -168,6 +172,7 @@ impl TrialFile {
             cpu_user_ns: t.cpu_user_ns,
             cpu_system_ns: t.cpu_system_ns,
             audit: t.audit.clone(),
+            figures: t.figures.clone(),
         });
         TrialFile {
             id: t.id.clone(),
@@ -345,4 +350,5 @@ fn apply_totals(trial: &mut Trial, totals: TrialTotals, note: &mut impl FnMut(St
     trial.cpu_user_ns = totals.cpu_user_ns;
     trial.cpu_system_ns = totals.cpu_system_ns;
     trial.audit.clone_from(&totals.audit);
+    trial.figures.clone_from(&totals.figures);
 }

@@ -10,7 +10,8 @@ use super::recorded_names::{
 };
 use super::warmed::WarmedRecord;
 use crate::recorder::{
-    DataVerdicts, Histogram, LoadAudit, ReplayTotals, SparseHistogram, WorkloadFacts, new_histogram,
+    DataVerdicts, Histogram, LoadAudit, MeasuredFigures, ReplayTotals, SparseHistogram,
+    WorkloadFacts, new_histogram,
 };
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
@@ -318,6 +319,8 @@ pub struct Trial {
     pub replayed: Option<ReplayTotals>,
     /// What the workload's own rules ask of it; absent where it has none, and where the load was cut.
     pub audit: Option<LoadAudit>,
+    /// What the workload itself measured; absent where it measures nothing, and where the load was cut.
+    pub figures: Option<MeasuredFigures>,
 }
 
 impl Default for Trial {
@@ -365,6 +368,7 @@ impl Default for Trial {
             waits: None,
             replayed: None,
             audit: None,
+            figures: None,
         }
     }
 }

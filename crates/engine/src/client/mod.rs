@@ -10,5 +10,5 @@ pub use mysql::{
     CapturableStatement, CapturedResult, CapturedResults, Error, Feature, FeatureKind,
     ParameterValue, PreparedStatement, ROWS_COUNTER, RemovedInstrument, ResultSet, RowReader,
     RowValue, ServerIdentity, ServerProduct, ServerVersion, Session, SessionLimits,
-    StatementPipeline, StatementReply, Target, TextRow, is_retryable, quote_instruments,
+    StatementPipeline, StatementReply, Target, TextRow, ValueSort, is_retryable, quote_instruments,
 };

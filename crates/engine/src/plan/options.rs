@@ -23,6 +23,8 @@ pub enum OptionKind {
     Rate,
     /// Any text.
     Text,
+    /// Texts, one in each line; given again, it adds a line.
+    Lines,
     /// One of these words.
     Choice(Vec<String>),
 }
@@ -36,7 +38,7 @@ impl OptionKind {
     /// Why `value` is none of this kind, and what would be; `None` if it is.
     pub(super) fn reject_reason(&self, value: &str) -> Option<(String, String)> {
         let (what, example) = match self {
-            OptionKind::Text => return None,
+            OptionKind::Text | OptionKind::Lines => return None,
             OptionKind::Switch if parse_switch(value).is_some() => return None,
             OptionKind::Switch => ("neither on nor off", "on or off".to_owned()),
             OptionKind::Count => {
@@ -114,7 +116,7 @@ pub struct Options(BTreeMap<String, String>);
 
 impl Options {
     /// Checks what was given against the specs and fills in the defaults. In names, `_` is `-`; of an option that
-    /// was given twice the last value stands.
+    /// was given twice the last value stands, but [`OptionKind::Lines`] keep all.
     ///
     /// # Errors
     /// All mistakes together.
@@ -128,9 +130,13 @@ impl Options {
             .map(|s| (s.name.clone(), s.default.clone()))
             .collect();
         let mut mistakes = Vec::new();
+        let mut lines: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (name, value) in given {
             match specs.iter().find(|s| s.has_name(name)) {
                 Some(spec) => match spec.kind.reject_reason(value) {
+                    None if spec.kind == OptionKind::Lines => {
+                        lines.entry(spec.name.clone()).or_default().push(value);
+                    }
                     None => {
                         values.insert(spec.name.clone(), value.clone());
                     }
@@ -146,6 +152,7 @@ impl Options {
                 ),
             }
         }
+        values.extend(lines.into_iter().map(|(name, lines)| (name, lines.join("\n"))));
         if mistakes.is_empty() { Ok(Options(values)) } else { Err(mistakes) }
     }
 
@@ -208,6 +215,7 @@ mod tests {
             spec("chunk", OptionKind::Size, "16MiB"),
             spec("pause", OptionKind::Time, "0s"),
             spec("file", OptionKind::Text, ""),
+            spec("word", OptionKind::Lines, "none"),
             spec("order", OptionKind::one_of(&["given", "random"]), "given"),
             spec("depth", OptionKind::Count, "128").with_alias("file-async-backlog"),
         ]
@@ -237,6 +245,14 @@ mod tests {
         assert_eq!(options.count("table-size"), 1_000_000);
         assert!(options.switch("skip_trx"));
         assert_eq!(options.text("order"), Some("random"));
+    }
+
+    #[test]
+    fn lines_are_added_and_read_back() {
+        assert_eq!(check(&[]).unwrap().text("word"), Some("none"));
+        let options = check(&[("word", "a, b"), ("word", "c")]).unwrap();
+        assert_eq!(options.text("word"), Some("a, b\nc"));
+        assert_eq!(check(&[("word", "a, b\nc")]).unwrap(), options);
     }
 
     #[test]

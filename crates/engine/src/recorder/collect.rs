@@ -316,6 +316,7 @@ impl Recorder {
             cpu_user_ns: ending.cpu_user_ns,
             cpu_system_ns: ending.cpu_system_ns,
             audit: None,
+            figures: None,
             class_names: self.class_names,
             step_names: self.step_names,
             step_labels: ending.step_labels,

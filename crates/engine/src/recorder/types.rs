@@ -1,6 +1,6 @@
 //! The words of the record.
 
-use super::LoadAudit;
+use super::{LoadAudit, MeasuredFigures};
 use crate::base::{Nanos, StopReason};
 
 /// A latency histogram; all of them have the bounds and digits of [`new_histogram`], so that they add.
@@ -290,4 +290,6 @@ pub struct Recording {
     pub cpu_system_ns: u64,
     /// What the workload's own rules ask of it; added by whoever knows the workload.
     pub audit: Option<LoadAudit>,
+    /// What the workload itself measured; added by whoever knows the workload.
+    pub figures: Option<MeasuredFigures>,
 }

@@ -7,6 +7,7 @@ mod data_action;
 mod endpoint;
 mod error_rule;
 mod event_loop;
+pub mod expression;
 pub mod fileio;
 mod fill;
 mod local;
@@ -34,7 +35,7 @@ use crate::client;
 use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
 use crate::recorder::{
     CounterSpec, DataVerdicts, EventError, EventErrorKind, EventOutcome, EventRecord,
-    LedgerBalance, LoadAudit, StepLatency, Tally, WorkloadFacts,
+    LedgerBalance, LoadAudit, MeasuredFigures, StepLatency, Tally, WorkloadFacts,
 };
 
 pub use data_action::{DataAction, DataDeed};
@@ -58,6 +59,7 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     &oltp::SELECT_RANDOM_RANGES,
     &oltp::BulkInsertKind,
     &queries::QueriesKind,
+    &expression::ExpressionKind,
     &tpcc::TpccKind,
     &mix::MixKind,
     &mix::YcsbKind,
@@ -237,6 +239,10 @@ pub trait Workload: Send + Sync {
     fn start_load(&self) {}
     /// What the workload's own rules ask of the load that has ended.
     fn audit_load(&self) -> Option<LoadAudit> {
+        None
+    }
+    /// What it measured itself in the load that has ended, beside events and their times.
+    fn load_figures(&self) -> Option<MeasuredFigures> {
         None
     }
     /// Ends events that do not look whether they shall end, as a script's endless loop: called again and again, from the driver's

@@ -421,6 +421,7 @@ pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame
         let header = escape_html(header);
         out += &format!("<h3>Audit</h3><p>{header}</p>{rates}{audit}");
     }
+    out += &tables::figures_tables(findings);
     out + "</section>"
 }
 

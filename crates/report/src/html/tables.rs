@@ -300,6 +300,37 @@ pub(super) fn rates_table(findings: &FindingResults) -> String {
     named_table(&rows)
 }
 
+/// What the workload itself measured, if anything.
+pub(super) fn figures_tables(findings: &FindingResults) -> String {
+    let mut out = String::new();
+    for trial in &findings.trials {
+        let Some(found) = &trial.figures else { continue };
+        let rows = found.figures.iter().map(|figure| {
+            let bound = |bound: Option<f64>| bound.map(format_number).unwrap_or_default();
+            vec![
+                ("figure", figure.name.clone()),
+                ("median", format!("{} {}", number_or_dash(figure.value), figure.unit)),
+                ("from", bound(figure.low)),
+                ("to", bound(figure.high)),
+                ("samples", format_count(figure.samples)),
+                ("", figure.remark().to_owned()),
+            ]
+        });
+        let table = named_table(&rows.collect::<Vec<_>>());
+        let notes = found.notes.iter().map(|note| format!("<li>{}</li>", escape_html(note)));
+        let (header, notes) = (escape_html(&found.header), notes.collect::<String>());
+        let title = match findings.trials.len() {
+            1 => "Figures".to_owned(),
+            _ => escape_html(&format!("Figures \u{b7} {}", trial.title)),
+        };
+        out += &format!("<h3>{title}</h3><p>{header}</p>{table}");
+        if !notes.is_empty() {
+            out += &format!("<ul>{notes}</ul>");
+        }
+    }
+    out
+}
+
 /// Errors by class and code.
 pub(super) fn errors_table(findings: &FindingResults) -> String {
     let mut rows = Vec::new();

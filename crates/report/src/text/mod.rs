@@ -2,6 +2,7 @@
 
 mod compare;
 mod explain;
+mod figures;
 mod load_audit;
 mod loads;
 mod replay;
@@ -86,6 +87,7 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
         loads::write_loads(results, out)?;
     }
     load_audit::write_audits(results, out)?;
+    figures::write_all(results, out)?;
     if let [only] = &results.trials[..] {
         writeln!(out)?;
         write_details(only, out)?;

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
-use super::{compare, load_audit, loads, replay, scaling, state, variants_table, waits};
+use super::{compare, figures, load_audit, loads, replay, scaling, state, variants_table, waits};
 use crate::analysis::number_format::{
     format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,
 };
@@ -216,6 +216,10 @@ fn write_load(
     trial: &TrialFinding,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    if let Some(found) = &trial.figures {
+        figures::write_figures(found, false, out)?;
+        writeln!(out)?;
+    }
     let names: Vec<_> = trial.counts.iter().map(|count| count.name.replace('_', " ")).collect();
     let names = names.iter().map(String::as_str);
     let mut rates =

@@ -9,6 +9,7 @@ use crate::archive::{RunCommand, RunState, ServerRecord};
 
 mod caveat;
 mod compare;
+mod figures;
 mod load_audit;
 mod replay;
 mod scaling;
@@ -25,6 +26,7 @@ pub use compare::{
     BlockPair, ComparisonVerdict, DifferenceKind, LevelRange, MetricComparison, SetupDifference,
     SignedRank, VariantLevel,
 };
+pub use figures::{FiguresFinding, MedianFigure};
 pub use load_audit::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 pub use scaling::{

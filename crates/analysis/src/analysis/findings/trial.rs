@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    AuditFinding, CountedValue, Estimate, LatencySummary, PoolTemperature, RateSpread,
-    SpectrumPoint, StallFindings, SteadyState,
+    AuditFinding, CountedValue, Estimate, FiguresFinding, LatencySummary, PoolTemperature,
+    RateSpread, SpectrumPoint, StallFindings, SteadyState,
 };
 use crate::archive::{ErrorRecord, RecordedEngine, TrialEnding};
 
@@ -75,6 +75,9 @@ pub struct TrialFinding {
     /// What the workload's own rules say of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<AuditFinding>,
+    /// What the workload itself measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figures: Option<FiguresFinding>,
     /// Stages of an open loop whose rate changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageFinding>,

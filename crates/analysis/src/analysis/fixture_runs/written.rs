@@ -83,5 +83,6 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
         cpu_user_ns: trial.cpu_user_ns,
         cpu_system_ns: trial.cpu_system_ns,
         audit: None,
+        figures: None,
     });
 }

@@ -21,6 +21,8 @@ pub enum Feature {
     VariablesWithOrigin,
     /// Limits each SELECT of the session; `{seconds}` or `{milliseconds}` stands for the time.
     LimitStatements,
+    /// Number of the server's thread that runs this session, as its operating system counts threads.
+    SessionThread,
     /// Lets a session only read, from its next transaction on.
     ReadOnlySession,
     /// What stands before a statement to run and explain it.
@@ -162,6 +164,11 @@ const ORACLE_LIMIT: &str = "SET SESSION max_execution_time = {milliseconds}";
 const READ_ONLY: &str = "SET SESSION TRANSACTION READ ONLY";
 const MARIA_LIMIT: &str = "SET SESSION max_statement_time = {seconds}";
 
+const MARIA_THREAD: &str =
+    "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()";
+const ORACLE_THREAD: &str = "SELECT THREAD_OS_ID FROM performance_schema.threads \
+    WHERE PROCESSLIST_ID = CONNECTION_ID()";
+
 #[rustfmt::skip]
 const ROWS: &[FeatureRow] = &[
     row(Feature::ShowReplicaStatus, Statement, Oracle, EVER, "SHOW SLAVE STATUS"),
@@ -178,6 +185,8 @@ const ROWS: &[FeatureRow] = &[
     row(Feature::VariablesWithOrigin, Statement, Maria, EVER, MARIA_ORIGIN),
     row(Feature::LimitStatements, Statement, Oracle, (5, 7, 8), ORACLE_LIMIT),
     row(Feature::LimitStatements, Statement, Maria, EVER, MARIA_LIMIT),
+    row(Feature::SessionThread, Statement, Oracle, (5, 7, 9), ORACLE_THREAD),
+    row(Feature::SessionThread, Statement, Maria, (10, 0, 5), MARIA_THREAD),
     row(Feature::ReadOnlySession, Statement, Oracle, (5, 6, 5), READ_ONLY),
     row(Feature::ReadOnlySession, Statement, Maria, (10, 0, 0), READ_ONLY),
     row(Feature::ExplainAnalyze, Prefix, Oracle, (8, 0, 18), "EXPLAIN ANALYZE"),

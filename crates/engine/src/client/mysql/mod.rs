@@ -26,7 +26,7 @@ mod target;
 mod tests;
 mod wire;
 
-pub use captured::{CapturableStatement, CapturedResult, CapturedResults};
+pub use captured::{CapturableStatement, CapturedResult, CapturedResults, ValueSort};
 pub use control_plane::{ResultSet, TextRow};
 pub use dialect::{Feature, FeatureKind};
 pub use error::{Error, is_retryable};

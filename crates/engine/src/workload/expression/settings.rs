@@ -1,0 +1,160 @@
+//! What the user says of the expressions to measure.
+
+use std::time::Duration;
+
+use crate::client::ValueSort;
+use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
+
+/// The option that holds the expressions.
+pub(super) const EXPR: &str = "expr";
+/// Most expressions of one load.
+const MOST_EXPRESSIONS: usize = 16;
+/// Passes after which a load without an end ends, so that its samples have room.
+const MOST_PASSES: u64 = 10_000;
+/// How long statements may be, seconds.
+const PER_BOUNDS_S: (f64, f64) = (0.001, 5.0);
+
+/// The options, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ExpressionSettings {
+    pub expressions: Vec<String>,
+    /// Run in each session before anything is measured, behind SET.
+    pub assignment: Option<String>,
+    /// What is taken off; a literal of the result's type if there is none.
+    pub baseline: Option<String>,
+    /// The type of the results; found out if there is none.
+    pub sort: Option<ValueSort>,
+    /// How long a statement shall take.
+    pub per: Duration,
+    pub passes: u64,
+    /// Whether expressions may change something.
+    pub effects: bool,
+}
+
+pub(super) fn option_specs() -> Vec<OptionSpec> {
+    use OptionKind::{Count, Lines, Switch, Text, Time};
+    let spec = OptionSpec::new;
+    let sorts = OptionKind::one_of(&["auto", "int", "text", "real", "decimal"]);
+    vec![
+        spec(EXPR, Lines, "", "an expression; may be given again, or as a bare word"),
+        spec("assign", Text, "@x = 'hello world'", "variables that expressions use"),
+        spec("baseline", Text, "", "what is taken off, instead of a literal"),
+        spec("type", sorts, "auto", "type of the literal"),
+        spec("per", Time, "50ms", "length of a statement"),
+        spec("passes", Count, "20", "times through all expressions; 0: no end"),
+        spec("effects", Switch, "off", "let expressions assign and write"),
+    ]
+}
+
+impl ExpressionSettings {
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub(super) fn from_options(options: &Options) -> Result<ExpressionSettings, Mistake> {
+        let lines = options.text(EXPR).unwrap_or_default().lines();
+        let expressions: Vec<String> =
+            lines.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+        if expressions.is_empty() {
+            return Err(Mistake::new("expression", "there is nothing to measure")
+                .hint("as in sweat bench expression 'md5(@x)'"));
+        }
+        if expressions.len() > MOST_EXPRESSIONS {
+            return Err(Mistake::new("--expr", format!("more than {MOST_EXPRESSIONS}"))
+                .hint("measure some of them first"));
+        }
+        let given = |name: &str| {
+            let text = options.text(name).map(str::trim).filter(|text| !text.is_empty());
+            text.map(str::to_owned)
+        };
+        let effects = options.switch("effects");
+        let baseline = given("baseline");
+        if !effects {
+            expressions.iter().chain(&baseline).try_for_each(|text| refuse_assignments(text))?;
+        }
+        let per = options.time("per").unwrap_or_default();
+        if !(PER_BOUNDS_S.0..=PER_BOUNDS_S.1).contains(&per.as_secs_f64()) {
+            return Err(Mistake::new("--per", "must be 1ms to 5s").hint("as in 50ms"));
+        }
+        let passes = match options.count("passes") {
+            0 => MOST_PASSES,
+            passes => passes.min(MOST_PASSES),
+        };
+        Ok(ExpressionSettings {
+            expressions,
+            assignment: given("assign"),
+            baseline,
+            sort: match options.text("type") {
+                Some("int") => Some(ValueSort::Int),
+                Some("text") => Some(ValueSort::Text),
+                Some("real") => Some(ValueSort::Real),
+                Some("decimal") => Some(ValueSort::Decimal),
+                _ => None,
+            },
+            per,
+            passes,
+            effects,
+        })
+    }
+}
+
+/// An assignment changes what the next evaluation sees.
+fn refuse_assignments(text: &str) -> Result<(), Mistake> {
+    match has_assignment(text) {
+        false => Ok(()),
+        true => Err(Mistake::new(text, "[EFFECTS] it assigns a variable in each evaluation")
+            .hint("add --effects to measure it all the same")),
+    }
+}
+
+/// Whether there is a `:=` outside quotes.
+fn has_assignment(text: &str) -> bool {
+    let mut quote = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match quote {
+            Some(q) if c == q => quote = None,
+            Some('\'' | '"') if c == '\\' => drop(chars.next()),
+            Some(_) => {}
+            None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
+            None if c == ':' && chars.peek() == Some(&'=') => return true,
+            None => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(given: &[(&str, &str)]) -> Result<ExpressionSettings, Mistake> {
+        let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        ExpressionSettings::from_options(&Options::from_given(&option_specs(), &given).unwrap())
+    }
+
+    #[test]
+    fn each_line_is_an_expression() {
+        let found = settings(&[("expr", "md5(@x)"), ("expr", " sha1(@x), ")]).unwrap();
+        assert_eq!(found.expressions, ["md5(@x)", "sha1(@x),"]);
+        assert_eq!(found.per, Duration::from_millis(50));
+        assert_eq!(found.passes, 20);
+        assert_eq!(found.assignment.as_deref(), Some("@x = 'hello world'"));
+        assert_eq!(settings(&[("expr", "1"), ("passes", "0")]).unwrap().passes, MOST_PASSES);
+        let why = settings(&[]).unwrap_err().to_string();
+        assert!(why.contains("nothing to measure"), "{why}");
+        assert!(settings(&[("expr", "1"), ("per", "1m")]).is_err());
+        assert!(settings(&[("expr", &"1\n".repeat(17))]).is_err());
+    }
+
+    #[test]
+    fn assignments_are_refused_unless_allowed() {
+        let why = settings(&[("expr", "@x := @x + 1")]).unwrap_err().to_string();
+        assert!(why.contains("[EFFECTS]"), "{why}");
+        assert!(settings(&[("expr", "@x := @x + 1"), ("effects", "on")]).is_ok());
+        for harmless in ["':='", "'it\\'s :='", "\":=\"", "`a:=b`", "a = ':' '='"] {
+            assert!(!has_assignment(harmless), "{harmless}");
+        }
+        assert!(has_assignment("concat('a', @y:=1)"));
+    }
+}
