@@ -99,7 +99,7 @@ impl Worker for ExpressionWorker<'_> {
         };
         self.error_text.clear();
         self.error_text.push_str(session.error_text());
-        if !error.kind.keeps_session() {
+        if error.kind.ends_session() {
             // A server does not notice that its client went away, and would compute to the end.
             let _ = self.work.target.kill_statement(session.id());
         }
