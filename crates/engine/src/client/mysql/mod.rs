@@ -24,9 +24,10 @@ mod session_limits;
 mod target;
 #[cfg(test)]
 mod tests;
+mod value_sort;
 mod wire;
 
-pub use captured::{CapturableStatement, CapturedResult, CapturedResults, ValueSort};
+pub use captured::{CapturableStatement, CapturedResult, CapturedResults};
 pub use control_plane::{ResultSet, TextRow};
 pub use dialect::{Feature, FeatureKind};
 pub use error::{Error, is_retryable};
@@ -37,3 +38,4 @@ pub use row_reader::{RowReader, RowValue};
 pub use session::{ParameterValue, PreparedStatement, ROWS_COUNTER, Session, StatementReply};
 pub use session_limits::SessionLimits;
 pub use target::Target;
+pub use value_sort::ValueSort;
