@@ -254,10 +254,10 @@ mod tests {
         let text = String::from_utf8(memory).unwrap();
         assert!(!text.contains("ecret"), "{text:?}");
         assert!(text.contains("-px\0") && text.ends_with("--pool\0"), "{text:?}");
-        let mut memory = b"tpcc_load\0localhost\0db\0user\0hush\0005\0".to_vec();
+        let mut memory = b"tpcc_load\0localhost\0db\0user\0hush\x005\0".to_vec();
         overwrite_passwords(&mut memory, &[(4, 0)]);
         let text = String::from_utf8(memory).unwrap();
-        assert_eq!(text, "tpcc_load\0localhost\0db\0user\0x\0\0\0\0005\0");
+        assert_eq!(text, "tpcc_load\0localhost\0db\0user\0x\0\0\0\x005\0");
     }
 
     #[test]

@@ -243,7 +243,7 @@ fn several_sessions_are_refused() {
     let plan = LoadPlan { workers: 2, time: Some(Duration::from_secs(1)), ..LoadPlan::default() };
     let (clock, stop) = (RealClock::start_now(), Stop::new());
     let refused = driver::run_load(&plan, 1, &*workload, clock, &stop, &mut |_| {});
-    assert!(format!("{:#}", refused.err().expect("one session measures")).contains("one session"));
+    assert!(format!("{:#}", refused.expect_err("one session measures")).contains("one session"));
     let world = World::new();
     let socket = format!("--socket={}", server.sandbox.meta().socket.display());
     let output = world.run(&["bench", "expression", "-u", "root", &socket]);

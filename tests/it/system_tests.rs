@@ -150,7 +150,7 @@ fn an_endless_event_ends_with_the_interrupt() {
 fn what_does_not_fit_is_refused_before_the_run() {
     let world = World::new();
     for (words, why) in [
-        (&["cpu", "--max-prime=2"][..], "--max-prime: 2 is out of range"),
+        (&["cpu", "--max-prime=0"][..], "--max-prime: 0 is out of range"),
         (&["memory", "--block-size=3K"], "3072 bytes is not a power of 2"),
         (&["threads", "--locks=0"], "--locks: 0 is out of range"),
         (&["mutex", "--mutexes=0"], "--mutexes: 0 is out of range"),

@@ -267,12 +267,12 @@ impl RoundSearch<'_> {
 /// Whether a function that may be in a component is called.
 fn calls_classic_hash(expr: &str) -> bool {
     let lower = expr.to_ascii_lowercase();
-    let brackets = lower.match_indices('(').map(|(at, _)| lower[..at].trim_end());
+    let mut brackets = lower.match_indices('(').map(|(at, _)| lower[..at].trim_end());
     let last_word = |text: &str| {
         let word = text.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
         word.is_some_and(|word| CLASSIC_HASHES.contains(&word))
     };
-    brackets.map(last_word).any(|is_one| is_one)
+    brackets.any(last_word)
 }
 
 /// How many rounds to try after these took so long; `None` once they are enough.
