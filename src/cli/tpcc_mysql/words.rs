@@ -227,7 +227,7 @@ fn read_number<T: FromStr + PartialOrd + std::fmt::Display>(
     let number = value.trim().parse::<T>().ok().filter(|n| (&least..=&most).contains(&n));
     number.ok_or_else(|| {
         let hint = format!("{least} to {most}");
-        Mistake::new(format!("-{letter}"), format!("`{value}` is no such number")).hint(hint)
+        Mistake::new(format!("-{letter}"), format!("`{value}` does not fit")).hint(hint)
     })
 }
 

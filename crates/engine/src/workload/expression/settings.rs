@@ -103,7 +103,7 @@ fn refuse_assignments(text: &str) -> Result<(), Mistake> {
     match has_assignment(text) {
         false => Ok(()),
         true => Err(Mistake::new(text, "[EFFECTS] it assigns a variable in each evaluation")
-            .hint("add --effects to measure it all the same")),
+            .hint("add --effects to measure it anyway")),
     }
 }
 
