@@ -167,8 +167,8 @@ fn leftovers(session: &mut Session) -> Option<String> {
     let list: Vec<String> = (0..found.rows.len()).map(of).collect();
     (!list.is_empty()).then(|| {
         format!(
-            "[LEFTOVER] a BENCHMARK() of another sweat is still running: {}; if no session waits for \
-             it, KILL QUERY ends it",
+            "[LEFTOVER] a BENCHMARK() of another sweat is still running: {}; if no session waits \
+             for it, KILL QUERY ends it",
             list.join(", ")
         )
     })
