@@ -14,7 +14,9 @@ pub(crate) use columns::{
     ExpectedColumn, column_mismatch, columns_match, current_database, drop_matching_tables,
     read_columns,
 };
+pub(crate) use pool::end_sessions;
 pub(crate) use row_buffer::RowBuffer;
+pub(crate) use send::rows_per_insert;
 pub(crate) use write_access::{HarmlessWrite, check_write_access};
 
 use super::DataJob;

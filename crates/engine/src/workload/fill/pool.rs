@@ -104,11 +104,7 @@ impl<'a> FillPool<'a> {
             self.run_session();
         });
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match state.failure {
-            Some(error) if !(self.stop.is_set() && is_lost(&error)) => Err(error),
-            _ if self.stop.is_set() => Err(client::Error::Abandoned.into()),
-            _ => Ok(()),
-        }
+        end_sessions(state.failure, self.stop)
     }
 
     fn lock_state(&self) -> MutexGuard<'_, PoolState<'a>> {
@@ -285,6 +281,18 @@ impl<'a> FillPool<'a> {
         }
         session.run_command(&sql).with_context(|| format!("make index {index}"))?;
         Ok(())
+    }
+}
+
+/// What sessions that worked together came to, by the first failure of one of them.
+///
+/// # Errors
+/// That failure, unless it is only what is left of a connection after a stop; and that `stop` was set.
+pub(crate) fn end_sessions(failure: Option<anyhow::Error>, stop: &Stop) -> anyhow::Result<()> {
+    match failure {
+        Some(error) if !(stop.is_set() && is_lost(&error)) => Err(error),
+        _ if stop.is_set() => Err(client::Error::Abandoned.into()),
+        _ => Ok(()),
     }
 }
 

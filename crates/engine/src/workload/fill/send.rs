@@ -20,6 +20,22 @@ const BATCH: u64 = 1000;
 /// Most parameters of a statement.
 const MOST_PARAMETERS: u64 = 65_535;
 
+/// How many rows of this many columns, none longer than `longest_row` bytes, one prepared INSERT of this session may have.
+///
+/// # Errors
+/// When the server can't be asked.
+pub(crate) fn rows_per_insert(
+    session: &mut Session,
+    columns: usize,
+    longest_row: u64,
+) -> anyhow::Result<usize> {
+    let packet = session.query_scalar("SELECT @@max_allowed_packet");
+    let packet = packet.context("ask how long a statement may be")?;
+    let packet = packet.and_then(|text| text.parse::<u64>().ok()).unwrap_or(1 << 20);
+    let most = MOST_PARAMETERS / columns.max(1) as u64;
+    Ok(BATCH.min(packet / longest_row.max(1)).min(most).max(1) as usize)
+}
+
 /// One session that sends pieces.
 pub(super) struct ChunkSender<'a> {
     pub(super) session: Session,
@@ -37,11 +53,8 @@ impl<'a> ChunkSender<'a> {
         source: &'a dyn FillSource,
         mut session: Session,
     ) -> anyhow::Result<ChunkSender<'a>> {
-        let packet = session.query_scalar("SELECT @@max_allowed_packet");
-        let packet = packet.context("ask how long a statement may be")?;
-        let packet = packet.and_then(|text| text.parse::<u64>().ok()).unwrap_or(1 << 20);
-        let most = MOST_PARAMETERS / source.filled_columns().len().max(1) as u64;
-        let batch = BATCH.min(packet / source.longest_row().max(1)).min(most).max(1) as usize;
+        let columns = source.filled_columns().len();
+        let batch = rows_per_insert(&mut session, columns, source.longest_row())?;
         session.run_command("SET NAMES binary").context("set the session's character set")?;
         let row_buffer = RowBuffer::default();
         Ok(ChunkSender { session, source, batch, insert: None, row_buffer, order: Vec::new() })

@@ -11,7 +11,8 @@ use super::sender::UnitSender;
 use super::units::{LoadUnit, UnitStage};
 use super::{configure_session, keys, lock_shared};
 use crate::base::Stop;
-use crate::client::{self, Target};
+use crate::client::Target;
+use crate::workload::fill::end_sessions;
 use crate::workload::{DataJob, JobProgress};
 
 /// What a session does next.
@@ -93,11 +94,7 @@ impl<'a> LoadPool<'a> {
             self.run_session();
         });
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match state.failure {
-            Some(error) if !(self.stop.is_set() && is_lost(&error)) => Err(error),
-            _ if self.stop.is_set() => Err(client::Error::Abandoned.into()),
-            _ => Ok(()),
-        }
+        end_sessions(state.failure, self.stop)
     }
 
     fn lock_state(&self) -> MutexGuard<'_, UnitList<'a>> {
@@ -181,10 +178,4 @@ impl<'a> LoadPool<'a> {
         let done = state.rows_done;
         (state.progress)(JobProgress { label, done, total: 0, unit: "rows" });
     }
-}
-
-/// Whether an error is only what is left of a connection after a stop.
-fn is_lost(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref::<client::Error>();
-    matches!(cause, Some(client::Error::Abandoned | client::Error::Lost { .. }))
 }

@@ -18,9 +18,10 @@ use crate::base::Stop;
 use crate::base::reactor::block_on;
 use crate::client::{Error, PreparedStatement, Session};
 use crate::recorder::Tally;
+use crate::workload::fill::rows_per_insert;
 
-/// Rows of one INSERT.
-const BATCH: u64 = 1000;
+/// Columns of the widest table, the customers.
+const WIDEST_TABLE: usize = 21;
 /// No row is longer than this, in bytes.
 const LONGEST_ROW: u64 = 1024;
 /// Bytes made at a time for `LOAD DATA`.
@@ -73,10 +74,7 @@ impl<'a> UnitSender<'a> {
         record: &LoadRecord,
         stop: &'a Stop,
     ) -> anyhow::Result<UnitSender<'a>> {
-        let packet = session.query_scalar("SELECT @@max_allowed_packet");
-        let packet = packet.context("ask how long a statement may be")?;
-        let packet = packet.and_then(|text| text.parse::<u64>().ok()).unwrap_or(1 << 20);
-        let batch = BATCH.min(packet / LONGEST_ROW).max(1) as usize;
+        let batch = rows_per_insert(&mut session, WIDEST_TABLE, LONGEST_ROW)?;
         let allowed = session.query_scalar("SELECT @@local_infile");
         let allowed = allowed.context("ask whether LOAD DATA LOCAL is allowed")?;
         let rule = MethodRule {

@@ -3,11 +3,9 @@
 
 use super::TransactionEnding;
 use super::batched::by_district;
-use super::clauses::{
-    DistrictInfo, LastName, LinePlan, WarehouseName, bad_credit_data, order_lines, restock, uint,
-};
+use super::clauses::{DistrictInfo, LastName, LinePlan, WarehouseName, order_lines, restock, uint};
 use super::money::AmountText;
-use super::plain::{middle_customer, read_bad_credit, read_stock};
+use super::plain::{middle_customer, read_bad_credit, read_bad_credit_data, read_stock};
 use super::runner::TransactionRunner;
 use super::statements::TpccStatement as S;
 use crate::client::ParameterValue;
@@ -156,12 +154,7 @@ pub(super) async fn run_payment(
             S::PayCustomer
         }
         true => {
-            runner.run(tally, S::ReadCustomerData, &key).await?;
-            let mut data = Vec::with_capacity(560);
-            runner.read_row(S::ReadCustomerData, 0, |mut row| {
-                bad_credit_data(&mut data, warehouse, customer, input, row.next_bytes()?);
-                Some(())
-            })?;
+            let data = read_bad_credit_data(runner, tally, (warehouse, customer), input).await?;
             let data = ParameterValue::Bytes(&data);
             let values = [amount.value(), amount.value(), data, cw, cd, key[2]];
             runner.push(S::PayBadCustomer, &values).await?;

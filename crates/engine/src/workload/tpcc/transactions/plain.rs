@@ -132,12 +132,7 @@ pub(super) async fn pay_customer(
             S::PayCustomer
         }
         true => {
-            runner.run(tally, S::ReadCustomerData, &key).await?;
-            let mut data = Vec::with_capacity(560);
-            runner.read_row(S::ReadCustomerData, 0, |mut row| {
-                bad_credit_data(&mut data, warehouse, customer, input, row.next_bytes()?);
-                Some(())
-            })?;
+            let data = read_bad_credit_data(runner, tally, (warehouse, customer), input).await?;
             let data = ParameterValue::Bytes(&data);
             let values = [amount.value(), amount.value(), data, cw, cd, key[2]];
             runner.run(tally, S::PayBadCustomer, &values).await?;
@@ -165,6 +160,23 @@ pub(super) fn read_bad_credit(mut row: RowReader<'_>) -> Option<bool> {
         row.next_value()?;
     }
     Some(row.next_bytes()? == b"BC")
+}
+
+/// Reads what a customer with bad credit has in C_DATA, and puts the payment before it.
+pub(super) async fn read_bad_credit_data(
+    runner: &mut TransactionRunner,
+    tally: &mut Tally,
+    (warehouse, customer): (u32, u32),
+    input: &PaymentInput,
+) -> Result<Vec<u8>, EventError> {
+    let key = [uint(input.customer_warehouse), uint(input.customer_district), uint(customer)];
+    runner.run(tally, S::ReadCustomerData, &key).await?;
+    let mut data = Vec::with_capacity(560);
+    runner.read_row(S::ReadCustomerData, 0, |mut row| {
+        bad_credit_data(&mut data, warehouse, customer, input, row.next_bytes()?);
+        Some(())
+    })?;
+    Ok(data)
 }
 
 /// The customer's number: as keyed in, or the middle one of those with the name, ordered by first name (clause 2.5.2.2).
