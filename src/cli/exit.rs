@@ -33,6 +33,20 @@ pub(super) enum CommandOutcome {
     Interrupted,
 }
 
+/// What the numbers mean, for manual pages.
+pub(super) const EXIT_MEANINGS: &[(CommandOutcome, &str)] = &[
+    (CommandOutcome::Done, "Done."),
+    (
+        CommandOutcome::Negative,
+        "Done, and the answer is no: a check failed, or a comparison found it worse. Also: standard output is closed or full.",
+    ),
+    (CommandOutcome::Usage, "Wrong arguments or input, or a refusal: nothing was started."),
+    (CommandOutcome::Failed, "The server failed; what was measured until then is kept."),
+    (CommandOutcome::Void, "With --strict: the result is void."),
+    (CommandOutcome::Unsure, "No check failed, but one is unsure."),
+    (CommandOutcome::Interrupted, "Interrupted; what was measured is kept."),
+];
+
 impl From<CommandOutcome> for ExitCode {
     fn from(exit: CommandOutcome) -> ExitCode {
         ExitCode::from(exit.exit_code())

@@ -49,7 +49,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Machine", &["doctor", "aa", "sandbox", "restore", "completion", "help"]),
 ];
 
-const ROOT_END: &str = "\
+/// What stands behind the list of commands: where flags are shown, and examples.
+pub(super) const ROOT_END: &str = "\
 `sweat help COMMAND` shows the flags of a command; -h without a host does, too.
 `sweat help --all COMMAND` shows them all, also those that are rarely used.
 

@@ -3,9 +3,31 @@
 
 use clap::Command;
 
+use super::connection::ENVIRONMENT;
+use super::exit::EXIT_MEANINGS;
 use super::help::{
-    arg_row, command_row, connecting_text, plain_values, section_args, section_headings,
+    ROOT_END, arg_row, command_row, connecting_text, plain_values, section_args, section_headings,
 };
+
+/// Where the examples begin in the text behind a help.
+const EXAMPLES: &str = "Examples:\n";
+/// Variables of sweat's own, beside those of every mysql client.
+const OWN_ENVIRONMENT: &[(&str, &str)] = &[
+    ("SWEAT_RUNS_DIR", "Folder of run folders [default: runs]"),
+    ("SWEAT_THREADS", "Default of --threads"),
+    ("SWEAT_FORMAT", "Default of --format"),
+    ("SWEAT_ALLOW", "Default of --allow: caveats that are accepted"),
+    ("SWEAT_HOME", "Folder of sandboxes and of the journal of changes"),
+    ("SWEAT_SHIP_TOKEN", "Token of a `sweat ship`"),
+    ("SWEAT_SHIP_CA", "Authorities that a `sweat ship` may have its certificate from, PEM"),
+];
+const FILES: &[(&str, &str)] = &[
+    ("/etc/my.cnf, /etc/mysql/my.cnf, ~/.my.cnf", "Option files of every mysql client"),
+    ("~/.mylogin.cnf", "The login path file of the mysql clients"),
+    ("~/.config/sweat/config.toml", "Your own defaults"),
+    ("~/.cache/sweat", "Sandboxes, and the journal of what has to be put back"),
+    ("runs", "Run folders, below the current folder"),
+];
 
 /// The page of a command. `path` holds the names that lead to it; none for the program itself.
 pub(super) fn man_page(path: &[&str], command: &Command) -> String {
@@ -35,10 +57,27 @@ pub(super) fn man_page(path: &[&str], command: &Command) -> String {
         page += ".SH CONNECTING\n";
         push_paragraphs(&mut page, &connecting_text());
     }
-    if let Some(end) = command.get_after_help() {
-        page += ".SH NOTES\n";
-        push_paragraphs(&mut page, &end.to_string());
+    let end = match path {
+        [] => ROOT_END.to_owned(),
+        _ => command.get_after_help().map(ToString::to_string).unwrap_or_default(),
+    };
+    let (notes, examples) = end.split_once(EXAMPLES).unwrap_or((&end, ""));
+    for (heading, text) in [("NOTES", notes), ("EXAMPLES", examples)] {
+        if !text.trim().is_empty() {
+            page += &format!(".SH {heading}\n");
+            push_paragraphs(&mut page, text);
+        }
     }
+    if path.is_empty() {
+        push_section(&mut page, "Files", &owned_rows(FILES));
+        let of_clients = ENVIRONMENT.iter();
+        let of_clients = of_clients.map(|(name, flag)| ((*name).to_owned(), format!("--{flag}")));
+        let variables: Vec<_> = of_clients.chain(owned_rows(OWN_ENVIRONMENT)).collect();
+        push_section(&mut page, "Environment", &variables);
+    }
+    let codes = EXIT_MEANINGS.iter();
+    let codes = codes.map(|(exit, text)| (exit.exit_code().to_string(), (*text).to_owned()));
+    push_section(&mut page, "Exit status", &codes.collect::<Vec<_>>());
     let others: Vec<String> = match path.split_last() {
         None => commands.iter().map(|(sub, _)| format!("{name}-{sub}")).collect(),
         Some((_, above)) => vec![[&["sweat"], above].concat().join("-")],
@@ -46,6 +85,10 @@ pub(super) fn man_page(path: &[&str], command: &Command) -> String {
     let others = others.iter().map(|name| format!(".BR {} (1)", escape_text(name)));
     page += &format!(".SH SEE ALSO\n{}\n", others.collect::<Vec<_>>().join(" ,\n"));
     page
+}
+
+fn owned_rows(rows: &[(&str, &str)]) -> Vec<(String, String)> {
+    rows.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
 fn push_section(page: &mut String, heading: &str, rows: &[(String, String)]) {
@@ -127,6 +170,30 @@ mod tests {
         ] {
             assert!(page.lines().any(|found| found == line), "{line}: {page}");
         }
+    }
+
+    #[test]
+    fn a_page_has_the_sections_of_a_manual() {
+        let headings = |path: &[&str]| {
+            let page = page(path);
+            let lines = page.lines().filter_map(|line| line.strip_prefix(".SH "));
+            lines.map(|line| line.trim_matches('"').to_owned()).collect::<Vec<_>>()
+        };
+        let found = headings(&[]);
+        for heading in ["CONNECTING", "EXAMPLES", "FILES", "ENVIRONMENT", "EXIT STATUS"] {
+            assert!(found.iter().any(|found| found == heading), "{heading}: {found:?}");
+        }
+        assert!(
+            headings(&["ship"])
+                .ends_with(&["EXAMPLES", "EXIT STATUS", "SEE ALSO"].map(String::from))
+        );
+    }
+
+    #[test]
+    fn every_exit_code_has_its_meaning() {
+        let mut codes: Vec<u8> = EXIT_MEANINGS.iter().map(|(exit, _)| exit.exit_code()).collect();
+        codes.dedup();
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 130]);
     }
 
     #[test]
