@@ -1,10 +1,15 @@
 //! Clients of servers we may talk to. `transport` carries bytes (TCP, unix socket, TLS; on a reactor or blocking) and knows no
-//! protocol; `mysql` speaks one over it. Another protocol is a folder beside `mysql`.
-//! Never knows: workloads, load, reports. Start reading in `mysql/mod.rs`.
+//! protocol; `mysql` and `http` speak one each over it. Another protocol is a folder beside them.
+//! Never knows: workloads, load, reports. Start reading in `mysql/mod.rs` or `http/mod.rs`.
 
+mod http;
 mod mysql;
 mod transport;
 
+pub use http::{
+    BodySize, HttpConnection, HttpFault, HttpOrigin, HttpUrl, OriginSetup, ReplyField, ReplyLimits,
+    ReplyScan, ReplySink, ReplySummary, ScanProgress, WebTls, status_phrase,
+};
 pub use mysql::preflight;
 pub use mysql::{
     CapturableStatement, CapturedResult, CapturedResults, Error, Feature, FeatureKind,

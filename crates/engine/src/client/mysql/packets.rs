@@ -4,12 +4,10 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::Poll;
-use std::thread::LocalKey;
 
 use super::wire::reply::{LONGEST_WHOLE, ReplyScanner, ScanStep};
 use super::wire::{CHUNK, ProtocolError, encode, parse_header};
-use crate::client::transport::Transport;
-use crate::client::transport::TransportError;
+use crate::client::transport::{Transport, TransportError, with_buffer};
 
 /// Bytes asked of the socket at once.
 const READ: usize = 32 * 1024;
@@ -21,19 +19,6 @@ const LONGEST: usize = 64 << 20;
 thread_local! {
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Lends a buffer of the thread. It is away meanwhile, not borrowed: who waits may ask another session whether the server lives,
-/// and that one has a buffer of its own then.
-#[inline]
-fn with_buffer<T>(
-    buffer: &'static LocalKey<RefCell<Vec<u8>>>,
-    work: impl FnOnce(&mut Vec<u8>) -> T,
-) -> T {
-    let mut lent = buffer.take();
-    let done = work(&mut lent);
-    buffer.replace(lent);
-    done
 }
 
 /// Why a channel is of no use any more.

@@ -65,6 +65,72 @@ pub(in crate::client) fn read_tls_setup(plan: &SslPlan) -> Result<TlsSetup, TlsS
     Ok(TlsSetup { mode, config: Some(Arc::new(config)) })
 }
 
+/// Where systems keep the authorities that they trust, in one file.
+const SYSTEM_BUNDLES: [&str; 5] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/usr/local/share/certs/ca-root-nss.crt",
+];
+
+/// TLS with any server of the web: its certificate must name the host and come from the system's authorities, or those of a
+/// file; `None` for no verification at all. Sessions are not resumed, so that each handshake is a whole one.
+pub(in crate::client) fn web_client_config(
+    verify: Option<WebAuthorities<'_>>,
+) -> Result<Arc<ClientConfig>, TlsSetupError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|e| TlsSetupError(e.to_string()))?;
+    let builder = match verify {
+        Some(authorities) => builder.with_root_certificates(read_web_roots(authorities)?),
+        None => builder
+            .dangerous()
+            .with_custom_certificate_verifier(LenientVerifier::new(&provider, None)),
+    };
+    let mut config = builder.with_no_client_auth();
+    config.resumption = rustls::client::Resumption::disabled();
+    Ok(Arc::new(config))
+}
+
+/// Whom to believe.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::client) enum WebAuthorities<'a> {
+    /// The system's authorities.
+    System,
+    /// Those of this file, PEM.
+    File(&'a Path),
+}
+
+fn read_web_roots(authorities: WebAuthorities<'_>) -> Result<RootCertStore, TlsSetupError> {
+    let mut store = RootCertStore::empty();
+    match authorities {
+        WebAuthorities::File(path) => {
+            for certificate in read_certificates(path)? {
+                store.add(certificate).map_err(|e| unreadable_file(path, &e))?;
+            }
+        }
+        WebAuthorities::System => {
+            let named = std::env::var_os("SSL_CERT_FILE").map(std::path::PathBuf::from);
+            let known = SYSTEM_BUNDLES.iter().map(std::path::PathBuf::from);
+            let found = named.into_iter().chain(known).find(|path| path.is_file());
+            if let Some(path) = found {
+                // A bundle may hold authorities that nothing here understands.
+                store.add_parsable_certificates(read_certificates(&path)?);
+            }
+        }
+    }
+    match store.is_empty() {
+        true => Err(TlsSetupError(
+            "this system has no list of authorities where one is looked for \
+             (/etc/ssl/certs/ca-certificates.crt); install ca-certificates, or name a file"
+                .into(),
+        )),
+        false => Ok(store),
+    }
+}
+
 /// The name that the server's certificate is held against.
 pub(in crate::client) fn server_name(host: &str) -> Result<ServerName<'static>, TlsSetupError> {
     ServerName::try_from(host.to_owned())
