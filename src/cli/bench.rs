@@ -169,7 +169,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 }
 
 /// Advice to make data, with the flags that say where: it can be pasted as it stands.
-fn with_typed_server(mut error: anyhow::Error, flags: &str) -> anyhow::Error {
+pub(super) fn with_typed_server(mut error: anyhow::Error, flags: &str) -> anyhow::Error {
     let add = |mistake: &mut Mistake| {
         let advice = mistake.hint.as_mut().filter(|hint| hint.starts_with("sweat bench "));
         advice.into_iter().for_each(|hint| *hint += flags);
@@ -183,7 +183,7 @@ fn with_typed_server(mut error: anyhow::Error, flags: &str) -> anyhow::Error {
 }
 
 /// Runs the load, then shows what it felt like.
-fn run_load(
+pub(super) fn run_load(
     plan: &Plan,
     args: &ArgMatches,
     context: &CliContext,

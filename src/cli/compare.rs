@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::analysis::{
-    CaveatLevel, ComparisonFindings, ComparisonOptions, ComparisonVerdict, SetupDifference,
-    compare_runs, differences_of, metric_name, metric_names,
+    CaveatLevel, ComparisonFindings, ComparisonOptions, ComparisonVerdict, FindingResults,
+    SetupDifference, compare_runs, differences_of, metric_name, metric_names,
 };
 use crate::archive::{RunRecord, RunState};
 use crate::base::units::parse_share;
@@ -106,7 +106,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 
 /// What the verdict means for a script.
 fn comparison_outcome(findings: &ComparisonFindings, strict: bool) -> CommandOutcome {
-    let verdict = findings.results.comparisons.iter().find(|c| c.decides).map(|c| c.verdict);
+    let verdict = deciding_verdict(&findings.results);
     let void = findings.results.caveats.iter().any(|c| c.level == CaveatLevel::Void);
     match verdict {
         _ if strict && void => CommandOutcome::Void,
@@ -114,6 +114,19 @@ fn comparison_outcome(findings: &ComparisonFindings, strict: bool) -> CommandOut
         Some(ComparisonVerdict::Unsure) | None if strict => CommandOutcome::Unsure,
         _ => CommandOutcome::Done,
     }
+}
+
+/// The verdict that decides. Where things were measured one by one, one that got slower is enough; else it is the mean's.
+fn deciding_verdict(results: &FindingResults) -> Option<ComparisonVerdict> {
+    let changes = &results.cost_changes;
+    if let Some(slower) =
+        changes.iter().map(|one| one.change.verdict).find(|v| *v == ComparisonVerdict::Worse)
+    {
+        return Some(slower);
+    }
+    let mean = changes.iter().find(|one| one.is_mean).or(changes.first());
+    mean.map(|one| one.change.verdict)
+        .or_else(|| results.comparisons.iter().find(|c| c.decides).map(|c| c.verdict))
 }
 
 /// How to compare, from the flags; all mistakes together.

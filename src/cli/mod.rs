@@ -30,6 +30,7 @@ mod live;
 mod load_display;
 mod login_path;
 mod man_page;
+mod micro;
 mod mix;
 mod mysql_warmup;
 #[cfg(not(feature = "live-view"))]
@@ -81,6 +82,7 @@ const COMMANDS: &[CommandEntry] = &[
     (aa::command, aa::run),
     (doctor::command, doctor::run),
     (sysbench::command, sysbench::run),
+    (micro::command, micro::run),
     (mix::command, mix::run),
     (slap::command, slap::run),
     (tpcc_mysql::load_command, tpcc_mysql::load),

@@ -140,6 +140,9 @@ pub fn run_schedule(
         let complaints = ErrorLogBaseline::from_server(&mut walk.environment);
         let result = walk.run_steps(schedule);
         let result = error_log::explain_failure(result, &mut walk.environment, &run);
+        if let Err(left) = workload.end_run() {
+            run.add_note(&format!("{left:#}"));
+        }
         complaints.save_new_lines(&mut walk.environment, &run);
         let back = walk.restore_variables();
         walk.monitoring.close();

@@ -149,6 +149,7 @@ pub(super) fn figures_sample() -> RunFindings {
             figure("cut", "ns", None, None, None),
             figure("md5(@x) / sha1(@x)", "x", Some(4.71), Some((4.3, 5.1)), apart),
         ],
+        costs: Vec::new(),
         notes: vec!["[FREE] 1 + 1: less than 2 ns, no more than a literal <i>".to_owned()],
     });
     findings

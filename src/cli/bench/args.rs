@@ -171,7 +171,7 @@ pub(in super::super) fn plan_from_args(
         EndpointKind::MySql => connection::resolve_target(args, context, &plan.target)?,
         EndpointKind::None | EndpointKind::Url => TargetPlan::None,
     };
-    plan.prepare = matches!(plan.target, TargetPlan::Sandbox(_)) || plan.prepare;
+    plan.prepare |= matches!(plan.target, TargetPlan::Sandbox(_)) || specs.makes_data_in_run();
     Ok(plan)
 }
 

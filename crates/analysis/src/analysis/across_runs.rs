@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::archive::RunRecord;
 
-use super::caveats;
+use super::{caveats, costs};
 use super::compare::differences::{NONE, VERSION, differing_factors, is_factor, run_differences};
 use super::compare::judge::{self, DecisionRule, StudyDesign};
 use super::compare::levels;
@@ -100,12 +100,25 @@ pub fn compare_runs(
         .collect();
     let deciding = metric_name(&how.metric).unwrap_or(METRIC);
     let mut comparisons = judge::judge_variants(&named_units, design, rule, deciding, &notes);
-    apply_run_noise([base, other], &analysed, &base_name, &mut comparisons);
-    let levels = levels::levels_of_sides(&named_units, deciding);
+    let mut cost_changes =
+        costs::changes_between_runs((&base_name, base), (&name, other), design, how.margin);
+    if !cost_changes.is_empty() {
+        // Events are rounds of what was measured: how many there were says nothing.
+        comparisons.clear();
+    }
+    let of_costs = cost_changes.iter_mut().map(|one| &mut one.change);
+    let mut all: Vec<&mut MetricComparison> = comparisons.iter_mut().chain(of_costs).collect();
+    apply_run_noise([base, other], &analysed, &base_name, &mut all);
+    let levels = match cost_changes.is_empty() {
+        true => levels::levels_of_sides(&named_units, deciding),
+        false => Vec::new(),
+    };
     let mut caveats = comparison_caveats(base, other, &differences);
     let bears = |c: &Caveat| c.level != CaveatLevel::Note && c.id != "ONE-RUN";
     caveats.extend(caveats_of_runs(&analysed, |run| &run.results.caveats, bears));
-    caveats::relax_noise_caveats(&mut caveats, comparisons.iter().filter(|c| c.decides));
+    let deciding = comparisons.iter().filter(|c| c.decides);
+    let of_costs = cost_changes.iter().map(|one| &one.change);
+    caveats::relax_noise_caveats(&mut caveats, deciding.chain(of_costs));
     let mut allowed = caveats_of_runs(&analysed, |run| &run.results.allowed, |_| true);
     allowed.sort_by_key(|caveat| caveat.level);
     let mut results = FindingResults {
@@ -122,12 +135,14 @@ pub fn compare_runs(
             how.paired,
             how.margin,
         ),
+        cost_changes,
     };
     if results.void_caveat().is_some() {
         withdraw_verdicts(&mut results, &mut []);
     }
     let mut answer = comparison_sentences(&results.comparisons, &results.differences);
     answer.extend(replay::change_sentences(&results.replay_changes));
+    answer.splice(0..0, costs::change_sentences(&results.cost_changes));
     results.answer = if results.void_caveat().is_some() { mark_unreliable(answer) } else { answer };
     let [ours, theirs] = analysed;
     let side = |name: String, runs: Vec<RunFindings>| ComparedSide {
@@ -152,7 +167,7 @@ fn apply_run_noise(
     sides: [&[RunRecord]; 2],
     analysed: &[Vec<RunFindings>],
     base_name: &str,
-    comparisons: &mut [MetricComparison],
+    comparisons: &mut [&mut MetricComparison],
 ) {
     let runs_of = |place: usize| -> Vec<(&RunRecord, &[NoiseItem])> {
         let runs = sides[place].iter().zip(&analysed[place]);
@@ -164,7 +179,7 @@ fn apply_run_noise(
         let slowed =
             |side: &str| noise::mean_slowdown(&runs_of(usize::from(side != base_name)), |_| true);
         let trials = analysed.iter().flatten().flat_map(|found| &found.results.trials);
-        apply_noise(comparisons, slowed, trials);
+        apply_noise(comparisons.iter_mut().map(|one| &mut **one), slowed, trials);
     }
 }
 

@@ -9,7 +9,7 @@ use super::number_format::{
 };
 use super::sentences::{NOT_RELIABLE, answer_texts};
 use super::steady::steady_in_words;
-use super::{stalls, warming};
+use super::{costs, stalls, warming};
 
 /// The sentences. `noise` is how much slower than on a quiet machine a load may have been, as a factor.
 pub(super) fn answer_sentences(
@@ -25,6 +25,9 @@ pub(super) fn answer_sentences(
     }
     match trials {
         [] => vec![warming_sentence(phases)],
+        [one] if !one.costs().is_empty() => {
+            costs::cost_sentence(one.costs()).into_iter().collect()
+        }
         [one] => {
             [Some(load_sentence(one, false)), steady_sentence(one), stalls_sentence(one, false)]
                 .into_iter()

@@ -1,5 +1,6 @@
 //! Figures that a workload itself measured: the median of the samples with the interval that order statistics give it.
 
+use super::costs;
 use super::findings::{FiguresFinding, MedianFigure};
 use super::statistics::order_statistics::quantile_interval;
 use super::statistics::robust::median;
@@ -12,6 +13,7 @@ pub(super) fn figures_of(trial: &Trial) -> Option<FiguresFinding> {
     Some(FiguresFinding {
         header: found.header.clone(),
         figures: found.series.iter().map(median_of).collect(),
+        costs: found.costs.iter().map(costs::cost_of).collect(),
         notes: found.notes.clone(),
     })
 }

@@ -9,6 +9,7 @@ mod caveats;
 mod checks;
 mod compare;
 mod cost;
+mod costs;
 mod counters;
 mod event_errors;
 mod figures;
@@ -64,7 +65,8 @@ pub use findings::{
     UnbegunArrivals, VariableFinding, VariantFinding, VariantLevel, WaitFinding, WaitGroup,
     WaitSource, WaitTracingCost, WorkCount,
 };
-pub use findings::{FiguresFinding, MedianFigure};
+pub use costs::speed_word;
+pub use findings::{CostChange, CostFinding, FiguresFinding, MedianFigure};
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,
     StatementFindings,

@@ -8,7 +8,7 @@ use super::findings::{
     ReplayFinding, RunFindings, RunHeader, SizeClass,
 };
 use super::{
-    answer, capacity, caveats, checks, compare, counters, noise, replay, scaling, sentences,
+    answer, capacity, caveats, checks, compare, costs, counters, noise, replay, scaling, sentences,
     settings, timeline, trials, variants, waits, warming,
 };
 
@@ -42,9 +42,16 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     let (mut replays, mut replay_changes) =
         (replay::replay_findings(run), replay::changes_between_variants(run));
     replay::apply_noise(run, &noise, &mut replays, &mut replay_changes);
+    let mut compared = compared;
+    let cost_changes = costs::changes_between_variants(run, &trials, &noise);
+    if !cost_changes.is_empty() {
+        // Events are rounds of what was measured: how many there were says nothing.
+        (compared.comparisons, compared.levels) = (Vec::new(), Vec::new());
+    }
     let classes = replays.iter().flat_map(|r| r.classes.iter().filter_map(|c| c.change.as_ref()));
     let deciding = compared.comparisons.iter().filter(|c| c.decides);
-    caveats::relax_noise_caveats(&mut caveats, deciding.chain(classes));
+    let of_costs = cost_changes.iter().map(|one| &one.change);
+    caveats::relax_noise_caveats(&mut caveats, deciding.chain(classes).chain(of_costs));
     let is_counted =
         compared.comparisons.is_empty() && warming::are_reads_counted(&variants, &trials);
     if run.meta.command == RunCommand::Aa || is_counted {
@@ -61,6 +68,7 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
         levels: compared.levels,
         differences: compared.differences,
         replay_changes,
+        cost_changes,
     };
     let mut findings = RunFindings {
         results,
@@ -101,6 +109,9 @@ fn answer_of_run(run: &RunRecord, found: &RunFindings) -> Vec<AnswerSentence> {
     let mut answer = match (&found.capacity, &found.scaling) {
         (Some(capacity), _) => capacity::capacity_sentences(capacity),
         _ if of_variants_told => of_variants,
+        _ if !found.results.cost_changes.is_empty() => {
+            costs::change_sentences(&found.results.cost_changes)
+        }
         (_, Some(scaling)) => scaling::scaling_sentences(scaling),
         _ => {
             let noise = match noise::is_noisy(&found.noise, &run.meta.allow) {
@@ -134,7 +145,8 @@ fn answer_of_run(run: &RunRecord, found: &RunFindings) -> Vec<AnswerSentence> {
 pub(super) fn withdraw_verdicts(results: &mut FindingResults, replays: &mut [ReplayFinding]) {
     let of_replays = replays.iter_mut().flat_map(|replay| &mut replay.classes);
     let of_changes = results.replay_changes.iter_mut().map(|one| &mut one.change);
-    let all = results.comparisons.iter_mut().chain(of_changes);
+    let of_costs = results.cost_changes.iter_mut().map(|one| &mut one.change);
+    let all = results.comparisons.iter_mut().chain(of_changes).chain(of_costs);
     for one in all.chain(of_replays.filter_map(|class| class.change.as_mut())) {
         if one.verdict != ComparisonVerdict::Unsure {
             one.notes.push("no verdict, as the run is void".to_owned());

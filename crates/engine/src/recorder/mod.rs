@@ -24,7 +24,7 @@ pub use collect::{LoadEnding, Recorder};
 pub use crash_rounds::{CrashRound, LedgerBalance};
 pub use data_verdicts::{BrokenRow, DataState, DataVerdict, DataVerdicts};
 pub use facts::{KeyChoice, ReplayFacts, ReplayTiming, StatementRepeats, WorkloadFacts};
-pub use figures::{FigureSeries, MeasuredFigures};
+pub use figures::{FigureSeries, MeasuredCost, MeasuredFigures};
 pub use replay_totals::{LeftOut, ReplayTotals, ReplayedClass};
 pub use shard::ShardWriter;
 pub use sparse::SparseHistogram;

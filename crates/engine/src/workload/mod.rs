@@ -15,6 +15,7 @@ pub mod lookup;
 #[cfg(feature = "lua")]
 pub mod lua;
 pub mod memory;
+pub mod micro;
 pub mod mix;
 pub mod mutex;
 pub mod null;
@@ -25,6 +26,7 @@ mod recorded;
 pub mod replay;
 pub mod slap;
 pub mod sql;
+mod thread_clock;
 pub mod threads;
 pub mod tpcc;
 
@@ -60,6 +62,7 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     &oltp::BulkInsertKind,
     &queries::QueriesKind,
     &expression::ExpressionKind,
+    &micro::MicroKind,
     &tpcc::TpccKind,
     &mix::MixKind,
     &mix::YcsbKind,
@@ -180,6 +183,10 @@ pub trait WorkloadKind: Sync {
     }
     /// Whether its workers come to an end of their own, as a list of statements does.
     fn ends_by_itself(&self) -> bool {
+        false
+    }
+    /// Whether its data are made at the start of each run and removed at its end, so that nobody need make them before.
+    fn makes_data_in_run(&self) -> bool {
         false
     }
     /// What can be done with its data beside making, loading and removing them.
@@ -313,6 +320,13 @@ pub trait Workload: Send + Sync {
     /// What it has to tell beside the others if it sends recorded traffic again.
     fn as_recorded(&self) -> Option<&dyn RecordedLoad> {
         None
+    }
+    /// The run is over, well or not: removes what was made for it alone.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn end_run(&self) -> anyhow::Result<()> {
+        Ok(())
     }
     /// Removes what `prepare_data` made.
     ///

@@ -6,7 +6,7 @@ use crate::analysis::{ComparedRun, ComparedSide, ComparisonFindings, FindingResu
 use super::axis::PlotAxis;
 use super::escape::escape_html;
 use super::plot::{Plot, PlotFrame};
-use super::{levels, record, replay, sections, spectrum, verdicts};
+use super::{costs, levels, record, replay, sections, spectrum, verdicts};
 
 /// All of it, in order.
 pub(super) fn page_parts(findings: &ComparisonFindings) -> Vec<String> {
@@ -23,6 +23,7 @@ pub(super) fn page_parts(findings: &ComparisonFindings) -> Vec<String> {
         sections::caveats_section(results),
         verdicts::comparisons_section(results),
         verdicts::differences_section(results),
+        costs::change_sections(&results.cost_changes),
         replay::change_sections(&results.replay_changes),
         sections::loads_section(results, &still),
         record::costs_section(results),

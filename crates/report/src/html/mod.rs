@@ -7,6 +7,7 @@ mod bands;
 mod bars;
 mod capacity;
 mod comparison;
+mod costs;
 mod effects;
 pub(super) mod escape;
 mod heatmap;

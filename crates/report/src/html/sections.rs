@@ -19,7 +19,7 @@ use super::escape::{escape_html, script_json, sentence_html, unbroken_numbers};
 use super::legend::{background_legend, curve_legend};
 use super::plot::{Plot, PlotFrame, SMALL, WIDE};
 use super::{
-    bars, capacity, capitalize_first, levels, plot_data, record, replay, run_plots, scaling,
+    bars, capacity, capitalize_first, costs, levels, plot_data, record, replay, run_plots, scaling,
     spectrum, tables, verdicts, waits,
 };
 
@@ -45,6 +45,7 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
         ),
         if is_waits { waits.clone() } else { String::new() },
         first_picture(findings),
+        costs::change_sections(&findings.results.cost_changes),
         replay::replay_sections(findings, &still),
         if is_load_sweep { scaling.clone() } else { String::new() },
         capacity::capacity_section(findings, &still),

@@ -6,6 +6,7 @@ use crate::analysis::number_format::{
 };
 use crate::analysis::{AuditVerdict, ClassFinding, FindingResults, RunFindings, TrialFinding};
 
+use super::costs;
 use super::escape::{escape_html, unbroken_numbers};
 use super::plot::Plot;
 use super::run_plots;
@@ -211,7 +212,8 @@ pub(super) fn costs_table(findings: &FindingResults) -> String {
 
 /// Classes of events, if a load has more than one.
 pub(super) fn classes_table(findings: &FindingResults) -> String {
-    let many = findings.trials.iter().filter(|trial| trial.classes.len() > 1);
+    let many = findings.trials.iter();
+    let many = many.filter(|trial| trial.classes.len() > 1 && trial.costs().is_empty());
     parts_table(findings, "class", "events", many.map(|trial| (trial, &trial.classes)))
 }
 
@@ -316,7 +318,7 @@ pub(super) fn figures_tables(findings: &FindingResults) -> String {
                 ("", figure.remark().to_owned()),
             ]
         });
-        let table = named_table(&rows.collect::<Vec<_>>());
+        let table = costs::costs_table(&found.costs) + &named_table(&rows.collect::<Vec<_>>());
         let notes = found.notes.iter().map(|note| format!("<li>{}</li>", escape_html(note)));
         let (header, notes) = (escape_html(&found.header), notes.collect::<String>());
         let title = match findings.trials.len() {

@@ -43,6 +43,7 @@ pub(super) fn comparison_report(findings: &ComparisonFindings) -> Value {
         "scaling": null,
         "capacity": null,
         "replays": [],
+        "cost_changes": results.cost_changes,
         "replay_changes": json_array(&results.replay_changes, replay::change_json),
         "waits": [],
         "wait_groups": [],

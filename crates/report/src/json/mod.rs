@@ -74,6 +74,7 @@ fn report_json(findings: &RunFindings) -> Value {
         "replays": json_array(&findings.replays, |r| {
             replay::replay_json(r, &trial_ids(results, &r.trials))
         }),
+        "cost_changes": results.cost_changes,
         "replay_changes": json_array(&results.replay_changes, replay::change_json),
         "waits": json_array(&findings.waits, |w| {
             let mut found = json!(w);

@@ -144,7 +144,7 @@ fn comparison_row(
 }
 
 /// Ratio and interval: as differences in percent, or as times where one of them is far from 1.
-fn ratio_and_interval(comparison: &MetricComparison) -> (String, String) {
+pub(super) fn ratio_and_interval(comparison: &MetricComparison) -> (String, String) {
     let Some(ratio) = comparison.ratio.value else { return ("-".to_owned(), "-".to_owned()) };
     let (low, high) = comparison.ratio.ci95.unwrap_or((ratio, ratio));
     let many = high > MANY_TIMES || low < 1.0 / MANY_TIMES;

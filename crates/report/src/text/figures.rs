@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::table::TextTable;
-use super::{WIDTH, replace_controls, write_paragraph};
+use super::{WIDTH, costs, replace_controls, write_paragraph};
 use crate::analysis::number_format::{format_count, format_number, number_or_dash};
 use crate::analysis::{FiguresFinding, FindingResults, MedianFigure};
 
@@ -17,11 +17,14 @@ pub(super) fn write_figures(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     write_paragraph(out, "figures      ", &replace_controls(&found.header))?;
-    let mut table = TextTable::new(&["", "median", "95 % interval", "samples", ""]);
-    for figure in found.figures.iter().filter(|f| with_details || !f.is_detail) {
-        table.add_row(figure_cells(figure));
+    costs::write_costs_table(&found.costs, out)?;
+    if found.costs.is_empty() || !found.figures.is_empty() {
+        let mut table = TextTable::new(&["", "median", "95 % interval", "samples", ""]);
+        for figure in found.figures.iter().filter(|f| with_details || !f.is_detail) {
+            table.add_row(figure_cells(figure));
+        }
+        table.write(WIDTH, out)?;
     }
-    table.write(WIDTH, out)?;
     found.notes.iter().try_for_each(|note| write_paragraph(out, "  ", &replace_controls(note)))
 }
 

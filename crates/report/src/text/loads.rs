@@ -130,7 +130,8 @@ pub(super) fn write_stages(findings: &FindingResults, out: &mut dyn Write) -> io
 
 /// Classes of events, where a load has more than one.
 pub(super) fn write_classes(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
-    let many = findings.trials.iter().filter(|trial| trial.classes.len() > 1);
+    let many = findings.trials.iter();
+    let many = many.filter(|trial| trial.classes.len() > 1 && trial.costs().is_empty());
     let rows = many.flat_map(|trial| {
         trial.classes.iter().map(move |class| {
             let name = row_name(findings, trial, &class.name);

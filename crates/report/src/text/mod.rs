@@ -1,6 +1,7 @@
 //! The final summary: 80 columns, the answer first, stable enough to copy into a ticket.
 
 mod compare;
+mod costs;
 mod explain;
 mod figures;
 mod load_audit;
@@ -27,6 +28,7 @@ use crate::archive::ServerRecord;
 
 use super::{ReportDetail, ReportFormat, ReportStyle};
 pub use explain::{caveat_explanation_text, caveat_list_text, stall_cause_text};
+pub(super) use costs::cost_interval;
 pub(super) use sides::side_facts;
 use table::TextTable;
 pub use table::{shorten_cell, truncate_text};
@@ -65,6 +67,7 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
     if !results.comparisons.is_empty() {
         compare::write_differences(&results.differences, paint, out)?;
     }
+    write_cost_changes(results, out)?;
     replay::write_replays(findings, out)?;
     if let Some(found) = &findings.scaling {
         writeln!(out)?;
@@ -99,6 +102,21 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
     summary::write_headline(results, paint, out)
 }
 
+/// Things that were measured one by one in what is compared, below an empty line.
+fn write_cost_changes(results: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    if !results.cost_changes.is_empty() {
+        writeln!(out)?;
+        costs::write_changes(&results.cost_changes, out)?;
+        if results.comparisons.is_empty() {
+            for difference in results.differences.iter().filter(|d| !d.intended) {
+                let text = compare::describe_difference(difference);
+                write_paragraph(out, "Differs ", &text)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn write_comparison(
     findings: &ComparisonFindings,
     paint: TerminalStyle,
@@ -113,6 +131,7 @@ fn write_comparison(
             false => compare::write_differences(&results.differences, paint, out)?,
         }
     }
+    write_cost_changes(results, out)?;
     replay::write_changes(&results.replay_changes, out)?;
     if !results.trials.is_empty() {
         writeln!(out)?;

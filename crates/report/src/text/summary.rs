@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
-use super::{compare, figures, load_audit, loads, replay, scaling, state, variants_table, waits};
+use super::{compare, costs, figures, load_audit, loads, replay, scaling, state, variants_table, waits};
 use crate::analysis::number_format::{
     format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,
 };
@@ -171,6 +171,7 @@ fn write_run_table(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
     }
     compare::write_levels(results, out)?;
     write_unintended(results, out)?;
+    costs::write_changes(&results.cost_changes, out)?;
     replay::write_replay_table(findings, out)?;
     if let Some(found) = &findings.scaling {
         scaling::write_points(found, out)?;
@@ -184,6 +185,7 @@ fn write_run_table(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
     match &results.trials[..] {
         [only] if findings.replays.is_empty() => write_load(results, only, out),
         _ if findings.scaling.is_some() || findings.capacity.is_some() => Ok(()),
+        _ if !results.cost_changes.is_empty() => Ok(()),
         _ if results.comparisons.is_empty() && findings.replays.is_empty() => {
             loads::write_loads(results, out)
         }
@@ -195,6 +197,7 @@ fn write_comparison_table(findings: &ComparisonFindings, out: &mut dyn Write) ->
     let results = &findings.results;
     compare::write_levels(results, out)?;
     write_unintended(results, out)?;
+    costs::write_changes(&results.cost_changes, out)?;
     replay::write_changes_table(&results.replay_changes, out)
 }
 
@@ -218,6 +221,10 @@ fn write_load(
 ) -> io::Result<()> {
     if let Some(found) = &trial.figures {
         figures::write_figures(found, false, out)?;
+        if !found.costs.is_empty() {
+            // Events are rounds of what stands above.
+            return Ok(());
+        }
         writeln!(out)?;
     }
     let names: Vec<_> = trial.counts.iter().map(|count| count.name.replace('_', " ")).collect();

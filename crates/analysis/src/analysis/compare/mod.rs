@@ -77,20 +77,20 @@ pub(super) fn compare_variants(
     if noise::is_noisy(noise, &run.meta.allow) && run.meta.command != RunCommand::Aa {
         let slowed =
             |variant: &str| noise::mean_slowdown(&[(run, noise)], |trial| trial.variant == variant);
-        apply_noise(&mut comparisons, slowed, trials.iter());
+        apply_noise(comparisons.iter_mut(), slowed, trials.iter());
     }
     let levels = levels::levels_of_sides(&sides, deciding_metric(asked));
     VariantComparisons { comparisons, levels, differences }
 }
 
 /// Holds comparisons against the noise of the machine. `slowed` is by how much it may have slowed a side.
-pub(super) fn apply_noise<'a>(
-    comparisons: &mut [MetricComparison],
+pub(super) fn apply_noise<'a, 'c>(
+    comparisons: impl Iterator<Item = &'c mut MetricComparison>,
     slowed: impl Fn(&str) -> f64,
     mut trials: impl Iterator<Item = &'a TrialFinding>,
 ) {
     let is_open = trials.any(|trial| trial.closed_think_s.is_none());
-    noise::withdraw_noisy_verdicts(comparisons.iter_mut(), |one| noise::NoiseSlowdown {
+    noise::withdraw_noisy_verdicts(comparisons, |one| noise::NoiseSlowdown {
         base: slowed(&one.base),
         variant: slowed(&one.variant),
         is_open,
@@ -114,7 +114,7 @@ fn deciding_metric(asked: &ExperimentRequest) -> &'static str {
     metric_name(&asked.metric).unwrap_or(METRIC)
 }
 
-fn asked_margin(asked: &ExperimentRequest) -> f64 {
+pub(super) fn asked_margin(asked: &ExperimentRequest) -> f64 {
     if asked.metric.is_empty() { MARGIN } else { asked.margin }
 }
 

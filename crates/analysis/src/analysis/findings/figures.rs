@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::{CostFinding, TrialFinding};
+
 /// All figures of one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FiguresFinding {
@@ -9,6 +11,8 @@ pub struct FiguresFinding {
     pub header: String,
     /// The figures.
     pub figures: Vec<MedianFigure>,
+    /// What things cost that were measured one by one.
+    pub costs: Vec<CostFinding>,
     /// What a reader must know of them.
     pub notes: Vec<String>,
 }
@@ -32,6 +36,13 @@ pub struct MedianFigure {
     pub is_told_apart: Option<bool>,
     /// Whether a summary can do without it.
     pub is_detail: bool,
+}
+
+impl TrialFinding {
+    /// What things cost that its workload measured one by one; its events are rounds of them then.
+    pub fn costs(&self) -> &[CostFinding] {
+        self.figures.as_ref().map_or(&[], |figures| &figures.costs)
+    }
 }
 
 impl MedianFigure {

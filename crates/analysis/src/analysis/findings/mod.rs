@@ -9,6 +9,7 @@ use crate::archive::{RunCommand, RunState, ServerRecord};
 
 mod caveat;
 mod compare;
+mod costs;
 mod figures;
 mod load_audit;
 mod replay;
@@ -26,6 +27,7 @@ pub use compare::{
     BlockPair, ComparisonVerdict, DifferenceKind, LevelRange, MetricComparison, SetupDifference,
     SignedRank, VariantLevel,
 };
+pub use costs::{CostChange, CostFinding};
 pub use figures::{FiguresFinding, MedianFigure};
 pub use load_audit::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
@@ -98,6 +100,8 @@ pub struct FindingResults {
     pub differences: Vec<SetupDifference>,
     /// Classes of replayed statements in one variant, or run, against those in the base.
     pub replay_changes: Vec<ReplayChange>,
+    /// What things cost in one variant, or run, against the base, where a workload measured them one by one.
+    pub cost_changes: Vec<CostChange>,
 }
 
 /// Everything there is to say about one run.

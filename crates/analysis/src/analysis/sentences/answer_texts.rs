@@ -186,6 +186,15 @@ answers! {
     REPLAY_CHANGES, "the same classes were replayed in both",
         "Of {classes} of statements replayed in both, with `{variant}` against `{base}`: {tally}.";
 
+    // Things that a workload measured one by one.
+    COSTS, "a load that measured operations one by one",
+        "{things} measured in {rounds} each{left}.";
+    COST_CHANGES, "the same operations were measured in both",
+        "Of {things} measured in both, with `{variant}` against `{base}`: {tally}.";
+    COST_MEAN, "several operations were measured in both, often enough",
+        "Geometric mean of their times: {ratio}x, 95 % interval {low} .. {high}x: {verdict}.",
+        void "";
+
     // Waits.
     WAITS, "waits of a load",
         "{instrument}: {waits}{times}.";

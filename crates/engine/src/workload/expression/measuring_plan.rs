@@ -12,7 +12,7 @@ use crate::plan::Mistake;
 
 use super::sample_book::EvaluationTime;
 use super::settings::ExpressionSettings;
-use super::thread_clock::ThreadClock;
+use crate::workload::thread_clock::ThreadClock;
 
 /// No statement of the search for the number of rounds may take longer.
 const LONGEST_TRY: Duration = Duration::from_secs(5);

@@ -4,7 +4,6 @@
 mod measuring_plan;
 mod sample_book;
 mod settings;
-mod thread_clock;
 mod worker;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -11,7 +11,7 @@ use crate::workload::{OpenError, Worker, WorkerContext, sql};
 use super::ExpressionWorkload;
 use super::measuring_plan::MeasuringPlan;
 use super::sample_book::{EvaluationTime, slot_at};
-use super::thread_clock::ThreadClock;
+use crate::workload::thread_clock::ThreadClock;
 
 /// Ended by a KILL, by MariaDB's limit, by MySQL's.
 const CUT_CODES: [u16; 3] = [1317, 1969, 3024];
