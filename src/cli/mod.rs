@@ -58,6 +58,7 @@ mod sysbench;
 mod tpcc_mysql;
 mod waits;
 mod warm;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -89,6 +90,7 @@ const COMMANDS: &[CommandEntry] = &[
     (tpcc_mysql::start_command, tpcc_mysql::start),
     (warm::command, warm::run),
     (waits::command, waits::run),
+    (watch::command, watch::run),
     (replay::command, replay::run),
     (report::command, report::run),
     (runs::command, runs::run),

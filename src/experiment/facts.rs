@@ -7,6 +7,7 @@ use super::steps::block_count;
 use super::system::SystemUnderTest;
 use crate::archive::{CapacityRequest, ExperimentRequest, LoadRequest, ServerRecord};
 use crate::base::{Clock as _, RealClock, Stop};
+use crate::client::Target;
 use crate::plan::{CapacityPlan, LoadPlan, Objective, Plan};
 use crate::workload::{self, Workload};
 
@@ -19,15 +20,23 @@ pub(super) fn server_record(
     stop: &Stop,
 ) -> anyhow::Result<Option<ServerRecord>> {
     let Some(target) = environment.target() else { return Ok(None) };
+    Ok(Some(ServerRecord { sandbox: environment.is_own(), ..target_record(target, stop)? }))
+}
+
+/// A server that is not ours, from its own words.
+///
+/// # Errors
+/// When no session can be opened.
+pub(super) fn target_record(target: &Target, stop: &Stop) -> anyhow::Result<ServerRecord> {
     let session = target.connect(stop)?;
-    Ok(Some(ServerRecord {
+    Ok(ServerRecord {
         product: session.identity().product.name().to_owned(),
         version: session.identity().text.clone(),
         address: target.address_text(),
         cipher: session.tls_cipher().map(|(version, suite)| format!("{version} {suite}")),
         local: target.is_local(),
-        sandbox: environment.is_own(),
-    }))
+        sandbox: false,
+    })
 }
 
 /// What the plan asks of each load.

@@ -29,6 +29,7 @@ mod sweep;
 mod system;
 mod trial;
 mod waits;
+mod watch;
 mod watch_cost;
 
 pub use bare_load::{LoadListener, NoSessionError, run_bare_load};
@@ -48,6 +49,7 @@ pub use slap::{
 pub use steps::{
     LoadOverrides, PlanStep, StepKind, block_count, block_steps, first_steps, plan_steps,
 };
+pub use watch::{FinishedWatch, WatchCost, WatchListener, run_watch};
 pub use watch_cost::WatchCostSchedule;
 
 use crate::analysis::SteadyOutlook;

@@ -34,6 +34,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("sandbox", 10),
     ("sweep", 24),
     ("waits", 24),
+    ("watch", 10),
     ("warm", 24),
     ("--help", 50),
 ];
@@ -57,6 +58,7 @@ const REPLACED: &[(&str, &str)] = &[
     ("--table-size=1M", "--table-size=10k"),
     ("--table-size=100000", "--table-size=10k"),
     ("--time=30", "--time=2"),
+    ("--every 1s --for 10s", "--every 200ms --for 2s"),
     ("--time=2m", "--time=2"),
     ("--time=1m", "--time=2"),
     ("--threads=8 --time=10", "--threads=8 --time=2 --no-cost"),

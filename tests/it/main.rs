@@ -43,5 +43,6 @@ mod tpcc;
 mod tpcc_check;
 mod waits;
 mod warm;
+mod watch;
 mod workload;
 mod writes;

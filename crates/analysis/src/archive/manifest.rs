@@ -71,7 +71,8 @@ fn collect_files(dir: &Path, out: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
         let kind = entry.file_type()?;
-        if kind.is_dir() {
+        // A run folder inside this one has a manifest of its own.
+        if kind.is_dir() && !entry.path().join("meta.json").exists() {
             collect_files(&entry.path(), out)?;
         } else if kind.is_file() {
             out.push(entry.path());

@@ -15,6 +15,13 @@
 //!   manifest.json      sizes and SHA-256 of all of these, written last
 //! runs/baselines.json  names given to runs
 //! ```
+//!
+//! A watch has two more things in its folder, and no trials:
+//!
+//! ```text
+//!   events.jsonl       what happened: no answer, a restart, a clock that was set
+//!   segments/2026-11-22T22-00-00Z/   a run folder per hour, with the samples of that hour
+//! ```
 
 mod baselines;
 mod convert;
@@ -33,6 +40,7 @@ mod trial;
 mod types;
 mod waits;
 mod warmed;
+mod watch;
 mod writer;
 
 pub use crate::recorder::{
@@ -47,7 +55,7 @@ pub use plan_lock::{PlanLock, file_sha256, read_plan_lock};
 pub use reader::{is_run_folder, latest_run, list_runs, read_meta, read_run};
 pub use recorded_names::{
     ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
-    TrialEnding,
+    TrialEnding, WatchEventKind,
 };
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,
@@ -56,6 +64,7 @@ pub use types::{
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
 pub use warmed::WarmedRecord;
+pub use watch::{ClassicFiles, ClassicStamp, SegmentPlace, WatchEvent, WatchReader, WatchWriter};
 pub use writer::RunWriter;
 
 /// Version of the folder's layout; a reader refuses newer ones.

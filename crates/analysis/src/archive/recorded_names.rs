@@ -79,6 +79,28 @@ recorded_names! {
         Aa = "aa",
         /// What the server waits for.
         Waits = "waits",
+        /// A capture of a server's state without a load.
+        Watch = "watch",
+    }
+}
+
+recorded_names! {
+    /// What a watch notes.
+    WatchEventKind {
+        /// The server does not answer.
+        NoAnswer = "no_answer",
+        /// It answers again.
+        Answered = "answered",
+        /// It was restarted.
+        Restarted = "restarted",
+        /// Something is not sampled.
+        NotSampled = "not_sampled",
+        /// A variable of the server has another value.
+        VariableChanged = "variable_changed",
+        /// This machine's clock was set.
+        ClockSet = "clock_set",
+        /// Less is written, or all again.
+        Limited = "limited",
     }
 }
 

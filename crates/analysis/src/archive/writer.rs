@@ -51,8 +51,34 @@ impl RunWriter {
     /// # Errors
     /// When the folder can't be made or written to, or the disk is as good as full.
     pub fn create(runs_dir: &Path, meta: RunMeta, plan: &str) -> Result<RunWriter, ArchiveError> {
-        let (dir, id) = create_run_dir(runs_dir, &meta)?;
+        let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(meta.origin_unix_ns);
+        let stamp = humantime::format_rfc3339_seconds(began).to_string().replace(':', "-");
+        let name = format!("{stamp}_{}", safe_file_name(&meta.name));
+        let (dir, id) = create_run_dir(runs_dir, &name)?;
         check_free_space(&dir)?;
+        RunWriter::create_in(dir, id, meta, plan)
+    }
+
+    /// Makes the folder `<parent>/<name>/` as a part of another run: whoever makes it has looked at the room on the disk.
+    ///
+    /// # Errors
+    /// When the folder can't be made or written to.
+    pub(super) fn create_part(
+        parent: &Path,
+        name: &str,
+        meta: RunMeta,
+        plan: &str,
+    ) -> Result<RunWriter, ArchiveError> {
+        let (dir, id) = create_run_dir(parent, &safe_file_name(name))?;
+        RunWriter::create_in(dir, id, meta, plan)
+    }
+
+    fn create_in(
+        dir: PathBuf,
+        id: String,
+        meta: RunMeta,
+        plan: &str,
+    ) -> Result<RunWriter, ArchiveError> {
         let meta = RunMeta {
             format: FORMAT,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -248,12 +274,9 @@ fn create_dir(path: &Path) -> Result<(), ArchiveError> {
 }
 
 /// Makes a folder nobody has: the second run of one second and name gets `-2`.
-fn create_run_dir(runs_dir: &Path, meta: &RunMeta) -> Result<(PathBuf, String), ArchiveError> {
+fn create_run_dir(runs_dir: &Path, name: &str) -> Result<(PathBuf, String), ArchiveError> {
     std::fs::create_dir_all(runs_dir).map_err(|why| ArchiveError::create_failed(runs_dir, why))?;
-    let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(meta.origin_unix_ns);
-    let stamp = humantime::format_rfc3339_seconds(began).to_string().replace(':', "-");
-    let name = format!("{stamp}_{}", safe_file_name(&meta.name));
-    let mut id = name.clone();
+    let mut id = name.to_owned();
     for next in 2.. {
         let dir = runs_dir.join(&id);
         match private::create_folder(&dir) {
@@ -298,7 +321,7 @@ fn to_json<T: Serialize>(value: &T) -> Vec<u8> {
     text
 }
 
-fn to_json_line<T: Serialize>(value: &T) -> Vec<u8> {
+pub(super) fn to_json_line<T: Serialize>(value: &T) -> Vec<u8> {
     let mut text = serde_json::to_vec(value).expect("our records have text keys only");
     text.push(b'\n');
     text

@@ -80,9 +80,11 @@ pub fn pin_to(cpu: usize) -> bool {
     }
 }
 
-/// A minute on the wall clock of this machine's time zone.
+/// A second on the wall clock of this machine's time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalTime {
+    /// 0 to 59; 60 in a leap second.
+    pub second: u32,
     /// 0 to 59.
     pub minute: u32,
     /// 0 to 23.
@@ -93,6 +95,10 @@ pub struct LocalTime {
     pub month: u32,
     /// From 0 for Sunday.
     pub weekday: u32,
+    /// As people count them.
+    pub year: i32,
+    /// How far this time zone is ahead of UTC at that moment, seconds.
+    pub utc_offset_s: i64,
 }
 
 /// The local time of a time, seconds since 1970.
@@ -110,11 +116,14 @@ pub fn local_time(unix_s: u64) -> Option<LocalTime> {
     };
     let field = |value: libc::c_int| u32::try_from(value).ok();
     Some(LocalTime {
+        second: field(broken.tm_sec)?,
         minute: field(broken.tm_min)?,
         hour: field(broken.tm_hour)?,
         day: field(broken.tm_mday)?,
         month: field(broken.tm_mon)? + 1,
         weekday: field(broken.tm_wday)?,
+        year: broken.tm_year + 1900,
+        utc_offset_s: broken.tm_gmtoff,
     })
 }
 
@@ -150,6 +159,7 @@ mod tests {
     #[test]
     fn local_times_are_times() {
         let noon = local_time(1_795_262_400).unwrap();
+        assert!(noon.year == 2026 && noon.utc_offset_s.abs() <= 14 * 3600, "{noon:?}");
         assert!(noon.month == 11 && (20..=22).contains(&noon.day), "{noon:?}");
         assert_eq!(local_time(1_795_262_400 + 7 * 86_400).unwrap().weekday, noon.weekday);
     }

@@ -10,6 +10,7 @@ mod objective;
 mod options;
 mod replay;
 mod stages;
+mod watch;
 
 pub use capacity::CapacityPlan;
 pub use check::{Check, CheckCondition, checks_in};
@@ -24,6 +25,7 @@ pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
 pub use replay::{TimingPlan, WritesPlan};
 pub use stages::{ArrivalSpacing, RateStage, RateStages};
+pub use watch::WatchPlan;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 //! load, deltas, what a value means. Start reading at `Sampler`. To add one: a folder here with a
 //! `ProbeKind`, its line in `PROBES`, a page in docs/probes.md.
 
+mod classic_look;
 pub mod host;
 pub mod innodb;
 pub mod noise;
@@ -19,6 +20,7 @@ mod ticks;
 pub mod variables;
 pub mod waits;
 
+pub use classic_look::{ClassicLook, ClassicLooker};
 pub use probed_server::{ProbeError, ProbedServer};
 pub use process::process_cpu_s;
 pub use sampler::{Sampler, find_probes};
@@ -58,8 +60,17 @@ pub struct ProbeKind {
     /// What must be granted for it to see all it can see, in words, and a statement that fails without; `None` where a
     /// session is enough.
     pub needed_grant: Option<(&'static str, &'static str)>,
+    /// Hides values in the statements of others that it sees; `None` where it sees none.
+    hide_values: Option<fn(&mut SampleValues)>,
     /// Builds it, on the thread that will sample it.
     build: fn() -> Box<dyn Probe>,
+}
+
+impl ProbeKind {
+    /// The kind that took a sample; `None` for notes of the sampler itself.
+    pub fn of_sample(sample: &ProbeSample) -> Option<&'static ProbeKind> {
+        PROBES.iter().find(|kind| kind.name == sample.probe)
+    }
 }
 
 /// A probe, ready to look.
@@ -93,6 +104,45 @@ pub struct ProbeSample {
     pub ended: Nanos,
     /// What it saw, raw.
     pub values: SampleValues,
+}
+
+/// Why a sample is missing, as far as it is not for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GapKind {
+    /// There is no session: the server is away, or refuses.
+    NoConnection,
+    /// The look before took longer than an interval.
+    MissedTicks,
+    /// What is looked at can't be seen, this time or at all.
+    NotSeen,
+}
+
+impl ProbeSample {
+    /// Why there is nothing; `None` where there is something.
+    pub fn gap_kind(&self) -> Option<GapKind> {
+        let SampleValues::Gap(why) = &self.values else { return None };
+        Some(match why {
+            why if why.starts_with(probed_server::NO_CONNECTION) => GapKind::NoConnection,
+            why if why.contains(sampling_loop::TICKS_MISSED) => GapKind::MissedTicks,
+            _ => GapKind::NotSeen,
+        })
+    }
+
+    /// The value of a number that was seen.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        let (SampleValues::Numbers(numbers) | SampleValues::Mixed(numbers, _)) = &self.values
+        else {
+            return None;
+        };
+        numbers.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// Hides values in the statements of others: quoted texts and numbers become `?`.
+    pub fn hide_values(&mut self) {
+        if let Some(hide) = ProbeKind::of_sample(self).and_then(|kind| kind.hide_values) {
+            hide(&mut self.values);
+        }
+    }
 }
 
 /// Raw values.

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::process::ThreadCpu;
 use crate::base::Stop;
 use crate::base::reactor::block_on;
 use crate::client::{Error, ResultSet, Session, Target};
+
+/// How a gap begins where there is no session.
+pub(super) const NO_CONNECTION: &str = "no connection";
 
 /// Why a probe saw nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +28,8 @@ pub struct ProbedServer {
     /// Why this tick has no session.
     down: Option<String>,
     pid: Arc<AtomicU32>,
+    /// Adds up what the server's thread of our session takes, where that is wanted.
+    thread_cpu: Option<ThreadCpu>,
 }
 
 impl ProbedServer {
@@ -34,7 +40,27 @@ impl ProbedServer {
         pid: Arc<AtomicU32>,
     ) -> ProbedServer {
         let abandon = abandon.clone();
-        ProbedServer { target: target.cloned(), abandon, session: None, down: None, pid }
+        ProbedServer {
+            target: target.cloned(),
+            abandon,
+            session: None,
+            down: None,
+            pid,
+            thread_cpu: None,
+        }
+    }
+
+    /// The same, which adds up the CPU time of the server's thread that answers it.
+    pub(super) fn with_thread_cpu(mut self, thread_cpu: ThreadCpu) -> ProbedServer {
+        self.thread_cpu = Some(thread_cpu);
+        self
+    }
+
+    /// A tick's looks are through: takes in what they took of the server's thread.
+    pub(super) fn count_thread_cpu(&mut self) {
+        if let Some(thread_cpu) = &mut self.thread_cpu {
+            thread_cpu.count();
+        }
     }
 
     /// A new tick begins: a lost session may be opened again.
@@ -65,13 +91,17 @@ impl ProbedServer {
         }
         if self.session.is_none() {
             let mut session = target.connect(&self.abandon).map_err(|e| {
-                let why = format!("no connection: {e}");
+                let why = format!("{NO_CONNECTION}: {e}");
                 self.down = Some(why.clone());
                 ProbeError::Now(why)
             })?;
             if self.pid().is_none_or(|pid| !super::process::is_running(pid)) {
                 let found = super::process::find_server_pid(&mut session, target.is_local());
                 self.pid.store(found.unwrap_or(0), Ordering::Relaxed);
+            }
+            let pid = self.pid();
+            if let (Some(thread_cpu), Some(pid)) = (&mut self.thread_cpu, pid) {
+                thread_cpu.follow_session(&mut session, pid);
             }
             self.session = Some(session);
         }
@@ -110,7 +140,7 @@ impl ProbedServer {
         result.map_err(|e| {
             if !matches!(e, Error::Server { .. }) {
                 self.session = None;
-                self.down = Some(format!("no connection: {e}"));
+                self.down = Some(format!("{NO_CONNECTION}: {e}"));
             }
             classify_error(&e)
         })

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::process::ThreadCpu;
 use super::sampling_loop::{CostTable, ProbeCost, SampleSink, SamplingLoop};
 use super::{PROBES, ProbeKind, ProbeSample, ProbedServer, TickGrid};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
@@ -36,6 +37,8 @@ pub struct Sampler {
     cut: Arc<AtomicBool>,
     /// The server answered until the end: its last looks are under way.
     ending: Arc<AtomicBool>,
+    /// What looks take of the server, where that is counted.
+    server_cpu: Option<ThreadCpu>,
 }
 
 /// The probes of a list of names; all of them if it is empty.
@@ -71,6 +74,31 @@ impl Sampler {
         clock: RealClock,
         out: &Sender<ProbeSample>,
     ) -> anyhow::Result<Sampler> {
+        Sampler::start_threads(plan, target, pid, clock, out, None)
+    }
+
+    /// The same, which also counts what it takes of the server's CPU, where that can be seen.
+    ///
+    /// # Errors
+    /// As `start`.
+    pub fn start_counted(
+        plan: &ProbePlan,
+        target: &Target,
+        clock: RealClock,
+        out: &Sender<ProbeSample>,
+    ) -> anyhow::Result<Sampler> {
+        let server_cpu = Some(ThreadCpu::default());
+        Sampler::start_threads(plan, Some(target), None, clock, out, server_cpu)
+    }
+
+    fn start_threads(
+        plan: &ProbePlan,
+        target: Option<&Target>,
+        pid: Option<u32>,
+        clock: RealClock,
+        out: &Sender<ProbeSample>,
+        server_cpu: Option<ThreadCpu>,
+    ) -> anyhow::Result<Sampler> {
         let kinds: Vec<_> = find_probes(&plan.names)?
             .into_iter()
             .filter(|kind| target.is_some() || !kind.needs_server)
@@ -87,6 +115,7 @@ impl Sampler {
             out: SampleSink::new(out.clone()),
             cut: Arc::default(),
             ending: Arc::default(),
+            server_cpu,
         };
         let (ready, opened) = mpsc::channel();
         for (name, asks) in [("probe-server", true), ("probe-host", false)] {
@@ -116,8 +145,12 @@ impl Sampler {
         let out = self.out.clone();
         let (cut, ending) = (self.cut.clone(), self.ending.clone());
         let (costs, shown) = mpsc::channel();
+        let server_cpu = self.server_cpu.clone();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let subject = ProbedServer::new(target.as_ref(), &abandon, pid);
+            let mut subject = ProbedServer::new(target.as_ref(), &abandon, pid);
+            if let Some(server_cpu) = server_cpu {
+                subject = subject.with_thread_cpu(server_cpu);
+            }
             let ticks = TickGrid::new(clock.origin_unix_ns(), interval);
             let mut round = SamplingLoop::new(name, &kinds, subject, clock, ticks, out);
             let _ = costs.send(round.cost_table());
@@ -143,6 +176,11 @@ impl Sampler {
     /// Process id of the server: what was set, or what the server said.
     pub fn pid(&self) -> Option<u32> {
         Some(self.pid.load(Ordering::Relaxed)).filter(|pid| *pid != 0)
+    }
+
+    /// CPU time of the server that looks took until the last tick; `None` where that is not counted or can't be seen.
+    pub fn server_cpu(&self) -> Option<Nanos> {
+        self.server_cpu.as_ref().and_then(ThreadCpu::total)
     }
 
     /// Takes the last samples (variables), stops, and says what sampling cost. Takes a few

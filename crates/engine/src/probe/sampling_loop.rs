@@ -16,6 +16,9 @@ const SLOW_TICKS: u32 = 2;
 /// The rate is not halved beyond this interval.
 const SLOWEST: Nanos = Nanos(60_000_000_000);
 
+/// What a gap says where looks took too long.
+pub(super) const TICKS_MISSED: &str = "ticks missed";
+
 /// What sampling cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeCost {
@@ -183,6 +186,7 @@ impl<C: Clock> SamplingLoop<C> {
             self.record_missed_ticks(tick + self.ticks.interval(), missed, took);
         }
         self.throttle_if_slow(tick, took);
+        self.subject.count_thread_cpu();
         self.publish_costs();
         self.ticks.next_after(now)
     }
@@ -212,7 +216,7 @@ impl<C: Clock> SamplingLoop<C> {
     fn record_missed_ticks(&mut self, first: Nanos, ticks: u64, took: Nanos) {
         let now = self.clock.now();
         let why =
-            format!("{ticks} ticks missed: the sample before took {:.3} s", took.to_seconds());
+            format!("{ticks} {TICKS_MISSED}: the sample before took {:.3} s", took.to_seconds());
         for post in &mut self.posts {
             if post.rhythm == SamplingSchedule::Ticks(1) && !post.retired {
                 let values = SampleValues::Gap(why.clone());

@@ -20,6 +20,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     asks_server: false,
     needs_server: false,
     needed_grant: None,
+    hide_values: None,
     build: || Box::new(HostProbe { clock: RealClock::start_now() }),
 };
 

@@ -16,6 +16,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     asks_server: true,
     needs_server: true,
     needed_grant: Some(super::PROCESS_GRANT),
+    hide_values: Some(redact::hide_innodb_values),
     build: || Box::new(InnodbProbe),
 };
 

@@ -80,7 +80,16 @@ mod tests {
     use super::*;
 
     /// Saturday, the 21st of November, 12:35.
-    const AT: LocalTime = LocalTime { minute: 35, hour: 12, day: 21, month: 11, weekday: 6 };
+    const AT: LocalTime = LocalTime {
+        second: 0,
+        minute: 35,
+        hour: 12,
+        day: 21,
+        month: 11,
+        weekday: 6,
+        year: 2026,
+        utc_offset_s: 0,
+    };
 
     #[test]
     fn a_job_starts_when_all_its_fields_fit() {

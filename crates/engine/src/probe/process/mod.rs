@@ -3,11 +3,13 @@
 
 mod find;
 mod parse;
+mod thread_cpu;
 
 use std::fs::read_to_string;
 use std::path::Path;
 
 pub(super) use find::find_server_pid;
+pub(super) use thread_cpu::ThreadCpu;
 
 use super::host::NamedNumbers;
 use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule};
@@ -23,6 +25,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     asks_server: false,
     needs_server: true,
     needed_grant: None,
+    hide_values: None,
     build: || Box::new(ProcessProbe),
 };
 

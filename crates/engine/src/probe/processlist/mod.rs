@@ -14,6 +14,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     asks_server: true,
     needs_server: true,
     needed_grant: Some(super::PROCESS_GRANT),
+    hide_values: Some(hide_statement_values),
     build: || Box::new(ProcesslistProbe { source: None }),
 };
 
@@ -51,6 +52,14 @@ impl ProcesslistProbe {
             }
         }
         Err(why)
+    }
+}
+
+/// Hides the values in statements.
+fn hide_statement_values(values: &mut SampleValues) {
+    let SampleValues::Table(_, rows) = values else { return };
+    for info in rows.iter_mut().filter_map(|row| row.get_mut(INFO)) {
+        *info = redact::hide_values(info);
     }
 }
 

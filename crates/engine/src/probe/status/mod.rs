@@ -14,6 +14,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     asks_server: true,
     needs_server: true,
     needed_grant: None,
+    hide_values: None,
     build: || Box::new(StatusProbe),
 };
 

@@ -17,6 +17,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     asks_server: true,
     needs_server: true,
     needed_grant: None,
+    hide_values: None,
     build: || Box::new(VariablesProbe),
 };
 
@@ -27,8 +28,11 @@ const SOURCES: &[&str] = &[
     "SELECT g.VARIABLE_NAME, g.VARIABLE_VALUE, i.VARIABLE_SOURCE \
      FROM performance_schema.global_variables g \
      LEFT JOIN performance_schema.variables_info i ON i.VARIABLE_NAME = g.VARIABLE_NAME",
-    "SHOW GLOBAL VARIABLES",
+    SHOW,
 ];
+
+/// What every server has.
+pub(super) const SHOW: &str = "SHOW GLOBAL VARIABLES";
 
 impl Probe for VariablesProbe {
     fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {
@@ -38,11 +42,8 @@ impl Probe for VariablesProbe {
                 Ok(rows) if !rows.rows.is_empty() => {
                     let row = |cells: &Vec<Option<Vec<u8>>>| {
                         let name = cell_text(cells.first()).to_ascii_lowercase();
-                        vec![
-                            name,
-                            cell_text(cells.get(1)),
-                            normalize_origin(&cell_text(cells.get(2))),
-                        ]
+                        let value = hide_secret(&name, cell_text(cells.get(1)));
+                        vec![name, value, normalize_origin(&cell_text(cells.get(2)))]
                     };
                     let mut table: Vec<_> = rows.rows.iter().map(row).collect();
                     table.sort();
@@ -56,6 +57,15 @@ impl Probe for VariablesProbe {
         }
         Err(why)
     }
+}
+
+/// Variables that servers show with a password in them.
+const SECRETS: &[&str] = &["report_password", "wsrep_sst_auth"];
+
+/// The value of a variable, unless it is a password.
+pub(super) fn hide_secret(name: &str, value: String) -> String {
+    let is_secret = SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+    if is_secret && !value.is_empty() { "(hidden)".to_owned() } else { value }
 }
 
 /// One way to write an origin: lower case with dashes.

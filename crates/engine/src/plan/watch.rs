@@ -1,0 +1,74 @@
+//! What a watch was asked: a capture of a server's state without a load.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::DEFAULT_RUNS_DIR;
+use crate::base::units::show_time;
+
+/// Everything that was asked of a watch.
+#[derive(Clone, Debug)]
+pub struct WatchPlan {
+    /// Short name; part of the folder's name.
+    pub name: String,
+    /// Folder with run folders.
+    pub runs_dir: PathBuf,
+    /// Names of probes; all if empty.
+    pub probes: Vec<String>,
+    /// Time between two samples that are kept.
+    pub every: Duration,
+    /// How long; until it is told to end if absent.
+    pub time: Option<Duration>,
+    /// It ends when this file is gone.
+    pub while_file: Option<PathBuf>,
+    /// A new segment begins at each multiple of this time on the wall clock.
+    pub rotate: Duration,
+    /// Where to write the files of the old kind of capture script, too.
+    pub classic_dir: Option<PathBuf>,
+    /// Whether values in the statements of others are kept.
+    pub is_unredacted: bool,
+}
+
+impl Default for WatchPlan {
+    fn default() -> WatchPlan {
+        WatchPlan {
+            name: "watch".to_owned(),
+            runs_dir: PathBuf::from(DEFAULT_RUNS_DIR),
+            probes: Vec::new(),
+            every: Duration::from_secs(5),
+            time: None,
+            while_file: None,
+            rotate: Duration::from_secs(3600),
+            classic_dir: None,
+            is_unredacted: false,
+        }
+    }
+}
+
+impl WatchPlan {
+    /// The plan in words, for its folder.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::from("[watch]\n");
+        let mut add = |name: &str, value: &str| {
+            // Writing to a string can't fail.
+            let _ = writeln!(text, "{name} = {value:?}");
+        };
+        add("every", &show_time(self.every));
+        add("rotate", &show_time(self.rotate));
+        add("probes", &self.probes.join(","));
+        if let Some(time) = self.time {
+            add("for", &show_time(time));
+        }
+        if let Some(file) = &self.while_file {
+            add("while-file", &file.display().to_string());
+        }
+        if let Some(dir) = &self.classic_dir {
+            add("classic", &dir.display().to_string());
+        }
+        if self.is_unredacted {
+            text += "unredacted = true\n";
+        }
+        text
+    }
+}

@@ -1,0 +1,203 @@
+//! `sweat watch`: samples of a server without a load.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{ArgAction, ArgMatches, Command};
+
+use super::arguments::{ArgReader, OUTPUT_HEADING, switch_flag, value_flag};
+use super::connection;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
+use crate::analysis::number_format::{format_count, format_plural};
+use crate::archive::{RunCommand, RunState, ServerRecord, WatchEvent};
+use crate::base::kernel::local_time;
+use crate::base::units::{show_bytes, show_duration, show_time};
+use crate::client::Target;
+use crate::experiment::{FinishedWatch, WatchListener, run_watch};
+use crate::plan::{DEFAULT_RUNS_DIR, Mistake, WatchPlan};
+use crate::probe::find_probes;
+
+/// Samples closer than this cost more than they tell.
+const CLOSEST: Duration = Duration::from_millis(100);
+/// Segments shorter than this are more folders than samples.
+const SHORTEST_SEGMENT: Duration = Duration::from_secs(10);
+
+pub(super) fn command() -> Command {
+    let command = Command::new("watch")
+        .about("Sample a server's state for hours or weeks, without a load")
+        .long_about(
+            "Sample a server's state without a load, at multiples of an interval on the wall \
+             clock, into a folder with a segment per hour. A server that goes away is waited for. \
+             Ctrl-C ends it.",
+        )
+        .args([
+            value_flag("every", "TIME").default_value("5s").help("Time between two samples"),
+            value_flag("for", "TIME").help("How long [default: until Ctrl-C]"),
+            value_flag("while-file", "FILE").help("End when this file is removed"),
+            value_flag("probes", "NAME,..")
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("What to sample [default: everything; see docs/probes.md]"),
+            value_flag("rotate", "TIME")
+                .default_value("1h")
+                .help("Start a new segment at each multiple of this time"),
+            switch_flag("unredacted").help("Keep values in other sessions' statements"),
+        ])
+        .args(
+            [
+                value_flag("classic", "DIR")
+                    .help("Also write hourly text files, as shell capture scripts do"),
+                value_flag("name", "NAME").help("Name in the folder's name [default: watch]"),
+                value_flag("runs-dir", "DIR")
+                    .default_value(DEFAULT_RUNS_DIR)
+                    .help("Folder with run folders"),
+                switch_flag("quiet").short('q').help("Print only the summary"),
+            ]
+            .map(|arg| arg.help_heading(OUTPUT_HEADING)),
+        )
+        .after_help(
+            "Examples:\n  \
+             sweat watch -S /run/mysqld/mysqld.sock\n  \
+             sweat watch -h db1 -u monitor -p --every 1s --for 1h\n  \
+             sweat watch --while-file /tmp/watching --probes status,host\n  \
+             sweat watch --classic /var/tmp/capture",
+        );
+    connection::add_address_flags(command)
+}
+
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let plan = plan_from_args(args)?;
+    let target = Target::new(&connection::resolve_address(args, context)?)?;
+    let is_quiet = args.get_flag("quiet");
+    let mut listener = LineListener { context, plan: &plan, is_quiet };
+    let origin = context.run_origin(RunCommand::Watch, args);
+    let finished = run_watch(&plan, &target, origin, &context.stop, &mut listener)?;
+    context.print_output(&summary_text(&finished, &plan))?;
+    Ok(match finished.state {
+        RunState::Interrupted => CommandOutcome::Interrupted,
+        _ => CommandOutcome::Done,
+    })
+}
+
+/// The plan that the words make.
+fn plan_from_args(args: &ArgMatches) -> anyhow::Result<WatchPlan> {
+    let mut reader = ArgReader::new(args);
+    let every = reader.read_time("every");
+    let rotate = reader.read_time("rotate");
+    let time = args.contains_id("for").then(|| reader.read_time("for"));
+    let probes: Vec<String> = args.get_many("probes").into_iter().flatten().cloned().collect();
+    if let Err(mistake) = find_probes(&probes) {
+        reader.add_mistake(mistake);
+    }
+    let mut check_least = |flag: &str, time: Duration, least: Duration| {
+        if time < least {
+            let why = format!("{} is too short", show_time(time));
+            let hint = format!("at least {}", show_time(least));
+            reader.add_mistake(Mistake::new(flag, why).hint(hint));
+        }
+    };
+    check_least("--every", every, CLOSEST);
+    check_least("--rotate", rotate, SHORTEST_SEGMENT.max(every));
+    let while_file = reader.path("while-file");
+    if let Some(file) = while_file.as_deref().filter(|file| !file.exists()) {
+        let why = format!("there is no file {}", file.display());
+        reader.add_mistake(Mistake::new("--while-file", why).hint("make it; remove it to end"));
+    }
+    let plan = WatchPlan {
+        runs_dir: reader.path("runs-dir").unwrap_or_else(|| PathBuf::from(DEFAULT_RUNS_DIR)),
+        name: reader.text("name").unwrap_or("watch").to_owned(),
+        probes,
+        every,
+        time,
+        while_file,
+        rotate,
+        classic_dir: reader.path("classic"),
+        is_unredacted: args.get_flag("unredacted"),
+    };
+    reader.finish()?;
+    Ok(plan)
+}
+
+/// Prints a line for what happens.
+struct LineListener<'a> {
+    context: &'a CliContext,
+    plan: &'a WatchPlan,
+    is_quiet: bool,
+}
+
+impl WatchListener for LineListener<'_> {
+    fn watch_started(&mut self, dir: &Path, server: &ServerRecord) {
+        if self.is_quiet {
+            return;
+        }
+        let end = match (self.plan.time, &self.plan.while_file) {
+            (Some(time), _) => format!("for {}", show_time(time)),
+            (None, Some(file)) => format!("until {} is removed", file.display()),
+            (None, None) => "until Ctrl-C".to_owned(),
+        };
+        let (product, version) = (&server.product, server.version_number());
+        self.context.print_message(&format!(
+            "watching {product} {version} at {} every {}, {end}, into {}",
+            server.address,
+            show_time(self.plan.every),
+            dir.display()
+        ));
+    }
+
+    fn event_noted(&mut self, event: &WatchEvent) {
+        if !self.is_quiet {
+            let clock = clock_text(event.unix_ns);
+            self.context.print_message(&format!("{clock}  {}", event.text));
+        }
+    }
+}
+
+/// `2026-11-22 22:00:05` in this machine's time zone.
+pub(super) fn clock_text(unix_ns: u64) -> String {
+    local_time(unix_ns / 1_000_000_000).map_or_else(String::new, |at| {
+        format!(
+            "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
+            at.year, at.month, at.day, at.hour, at.minute, at.second
+        )
+    })
+}
+
+/// What is printed at the end.
+fn summary_text(finished: &FinishedWatch, plan: &WatchPlan) -> String {
+    let cost = &finished.cost;
+    let share = |cpu_s: f64| format!("{:.2} %", 100.0 * cpu_s / cost.seconds.max(1e-9));
+    let missing = match finished.missing {
+        0 => "none missing".to_owned(),
+        missing => format!("{} missing", format_count(missing)),
+    };
+    let server = match cost.server_cpu_s {
+        Some(cpu_s) => format!("server {}", share(cpu_s)),
+        None => "server unknown (its threads can't be seen from here)".to_owned(),
+    };
+    let dir = finished.dir.display();
+    let mut text = format!(
+        "Watched  {}: {} every {}, {missing}\nCost     sweat {}, {server} of a core\n\
+         Folder   {dir}  ({})\nReport   sweat report {dir}\n",
+        show_duration(cost.seconds, 2),
+        format_plural(finished.samples, "sample", "samples"),
+        show_time(plan.every),
+        share(cost.own_cpu_s),
+        show_bytes(folder_bytes(&finished.dir)),
+    );
+    if let Some(why) = &finished.limited {
+        text += &format!("Limited  {why}\n");
+    }
+    text
+}
+
+/// Bytes of all files below a folder.
+fn folder_bytes(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let bytes = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => folder_bytes(&entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
+}
