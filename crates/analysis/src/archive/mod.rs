@@ -27,6 +27,7 @@ mod plan_lock;
 mod reader;
 mod recorded_names;
 mod replay;
+mod share;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -49,6 +50,7 @@ pub use recorded_names::{
     ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
     TrialEnding,
 };
+pub use share::{SHARE_TEXT, ShareRecord};
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,
     RunMeta, RunRecord, RunState, SampleRecord, ServerRecord, StageRecord, StepRecord, TallyRecord,
