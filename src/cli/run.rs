@@ -116,7 +116,9 @@ pub(super) fn plan_from_args(
     let (plan, repeats) = read_plan(&given, context)?;
     let mut plan = apply_args(plan, args, context)?;
     let kind = workload::find_kind(&plan.workload.kind)?;
-    plan.check_data = plan.check_data.or(kind.is_checked_by_default().then_some(true));
+    let is_whole = plan.load.share.is_none();
+    let by_default = kind.is_checked_by_default() && is_whole;
+    plan.check_data = plan.check_data.or(by_default.then_some(true));
     Ok((plan, repeats))
 }
 
@@ -191,7 +193,7 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
         );
     }
     Mistakes::check(mistakes)?;
-    if plan.seed == 0 {
+    if plan.seed == 0 && plan.load.share.is_none() {
         plan.seed = RealClock::start_now().origin_unix_ns() / 1000 % 1_000_000_000;
     }
     if kind.endpoint_kind() == EndpointKind::MySql {

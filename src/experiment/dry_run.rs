@@ -143,7 +143,11 @@ fn describe_step(
         StepKind::Load { over, .. } => {
             let load = trial::apply_overrides(&plan.load, over);
             let time = load.time.map(|time| format!(", {}", show_time(time))).unwrap_or_default();
-            let head = format!("{} workers, {}{time}", load.workers, trial::arrival_text(&load));
+            let head = format!(
+                "{} workers, {}{time}",
+                load.own_workers().len(),
+                trial::arrival_text(&load)
+            );
             let statements = if is_first_load { described.load.as_slice() } else { &[] };
             std::iter::once(head).chain(statements.iter().cloned()).collect()
         }

@@ -23,6 +23,7 @@ mod run_context;
 mod schedule;
 mod settings;
 mod settle;
+mod share;
 mod slap;
 mod steps;
 mod sweep;

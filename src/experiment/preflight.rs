@@ -63,7 +63,8 @@ pub(super) fn check_server_limits(
 /// Workers of the largest load.
 fn most_workers(plan: &Plan) -> u64 {
     let variants = plan.variants.iter().filter_map(|variant| variant.workers);
-    variants.max().map_or(plan.load.workers, |most| most.max(plan.load.workers)) as u64
+    let here = plan.load.own_workers().len();
+    variants.max().map_or(here, |most| most.max(here)) as u64
 }
 
 fn check_sessions(workers: u64, allowed: &ConnectionLimits) -> Option<Mistake> {

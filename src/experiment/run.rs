@@ -15,7 +15,7 @@ use super::sweep::SweepSchedule;
 use super::system::SystemUnderTest;
 use super::trial::{self, TrialPosition};
 use super::waits::{self, WaitsWatch};
-use super::{RunListener, facts, noise, pool_instances, preflight, resolved, settings};
+use super::{RunListener, facts, noise, pool_instances, preflight, resolved, settings, share};
 use crate::analysis;
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason, private};
@@ -72,6 +72,7 @@ pub fn check_plan(plan: &Plan) -> anyhow::Result<()> {
         preflight::check_plan_limits(plan),
         pool_instances::check_pool_instances(plan),
         settings::check_settings(plan),
+        share::check_share(plan),
     ] {
         let Err(error) = checked else { continue };
         match error.downcast() {
@@ -99,6 +100,7 @@ pub fn run_schedule(
     waits::check_pattern(plan, &environment, stop)?;
     let record = facts::server_record(&environment, stop)?;
     let workload = trial::build_workload(&plan.workload, environment.target().into())?;
+    share::check_workload(plan, &*workload)?;
     driver::check_engine(&plan.load, &*workload)?;
     if !plan.prepare {
         workload.check_ready(stop)?;

@@ -9,11 +9,15 @@ use super::run_context::{RunContext, RunEnd};
 use super::steps::LoadOverrides;
 use super::system::SystemUnderTest;
 use crate::analysis::SteadyWatcher;
-use crate::archive::{ArrivalKind, ArrivalRecord, RunState, StageRecord, StepRecord, Trial};
+use crate::archive::{
+    ArrivalKind, ArrivalRecord, RunState, SHARE_TEXT, ShareRecord, StageRecord, StepRecord, Trial,
+};
 use crate::base::units::show_time;
-use crate::base::{Clock, StopReason, kernel};
+use crate::base::{Clock, Nanos, StopReason, kernel};
 use crate::driver::{self, SilenceWatch};
-use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, Plan, RateStage, WorkloadPlan};
+use crate::plan::{
+    ArrivalPlan, ArrivalSpacing, LoadPlan, LoadShare, Plan, RateStage, WorkloadPlan,
+};
 use crate::recorder::{DataVerdicts, Interval, Recording, WorkloadFacts};
 use crate::server::Settings;
 use crate::workload::{self, DataJob, Endpoint, JobProgress, Workload};
@@ -118,7 +122,8 @@ pub(super) fn run_trial(
         options,
         arrival,
         offered_per_s: offered_rate(&load),
-        workers: load.workers,
+        workers: load.own_workers().len(),
+        share: share_record(&load),
         stages: stage_records(&load),
         classes: classes.clone(),
         event_steps: workload.step_names(),
@@ -151,6 +156,7 @@ pub(super) fn run_trial(
     let recording = driver::run_load(&load, seed, workload, run.clock, &stop, &mut on_interval);
     *run.lock_watcher() = None;
     let mut recording = recording?;
+    note_late_start(run, &load, &recording);
     recording.audit = workload.audit_load();
     recording.figures = workload.load_figures();
     run.lock_writer().end_trial(&recording);
@@ -174,7 +180,7 @@ pub(super) fn run_uncounted(
     record: &mut StepRecord,
 ) -> anyhow::Result<Recording> {
     let mut load = apply_overrides(&plan.load, over);
-    (load.events, load.until_steady) = (None, false);
+    (load.events, load.until_steady, load.start_at_unix_ns) = (None, false, None);
     let total = load.time.map_or(0, |time| time.as_secs());
     let (began, mut events) = (run.clock.now(), 0);
     let stop = run.stop.child_stop();
@@ -208,23 +214,54 @@ pub(super) fn apply_overrides(plan: &LoadPlan, over: &LoadOverrides) -> LoadPlan
     load
 }
 
-/// Events per second that an open loop offers, over all of the load.
+/// A load that starts later than this after its time says so.
+const LATE_START: Nanos = Nanos(5_000_000);
+
+/// Notes that the sessions were not open at the time at which the load was to start.
+fn note_late_start(run: &RunContext<'_>, load: &LoadPlan, recording: &Recording) {
+    let Some(at) = load.start_at_unix_ns else { return };
+    let late = Nanos(run.clock.unix_ns(recording.total.began)).since(Nanos(at));
+    if late > LATE_START && recording.workers > recording.unopened.len() {
+        let seconds = late.to_seconds();
+        run.add_note(&format!("the load started {seconds:.3} s after --start-at"));
+    }
+}
+
+/// What of the load this is, if several machines share it.
+fn share_record(load: &LoadPlan) -> Option<ShareRecord> {
+    let share = load.share.as_ref()?;
+    Some(ShareRecord {
+        text: share.to_string(),
+        number: share.number(),
+        weights: share.weights().to_vec(),
+        first_worker: load.own_workers().start,
+        all_workers: load.workers,
+    })
+}
+
+/// The part of a load that is run here, 0 to 1.
+fn own_fraction(load: &LoadPlan) -> f64 {
+    load.share.as_ref().map_or(1.0, LoadShare::fraction)
+}
+
+/// Events per second that an open loop offers here, over all of the load.
 fn offered_rate(load: &LoadPlan) -> Option<f64> {
-    match &load.arrival {
+    let whole = match &load.arrival {
         ArrivalPlan::Closed { .. } => None,
         ArrivalPlan::Constant { per_second } | ArrivalPlan::Poisson { per_second } => {
             Some(*per_second)
         }
         ArrivalPlan::Stages { stages, .. } => Some(stages.mean_rate()),
-    }
+    };
+    whole.map(|rate| rate * own_fraction(load))
 }
 
 /// The stages of a rate that changes, for the record.
 fn stage_records(load: &LoadPlan) -> Vec<StageRecord> {
     let record = |stage: &RateStage| StageRecord {
         seconds: stage.time.as_secs_f64(),
-        from_per_s: stage.from,
-        to_per_s: stage.to,
+        from_per_s: stage.from * own_fraction(load),
+        to_per_s: stage.to * own_fraction(load),
     };
     load.arrival.stages().map_or_else(Vec::new, |s| s.as_slice().iter().map(record).collect())
 }
@@ -298,8 +335,13 @@ fn arrival_record(load: &LoadPlan) -> ArrivalRecord {
 }
 
 /// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`,
-/// `poisson, stages 10s:0..500, 1m:500`.
+/// `poisson, stages 10s:0..500, 1m:500`, `poisson 4000/s, share 2/3`.
 pub(super) fn arrival_text(load: &LoadPlan) -> String {
+    let share = load.share.as_ref().map(|share| format!("{SHARE_TEXT}{share}"));
+    whole_arrival_text(load) + &share.unwrap_or_default()
+}
+
+fn whole_arrival_text(load: &LoadPlan) -> String {
     match &load.arrival {
         ArrivalPlan::Closed { think } if think.is_zero() => "closed".to_owned(),
         ArrivalPlan::Closed { think } => format!("closed, {} think time", show_time(*think)),
@@ -329,6 +371,12 @@ mod tests {
         assert_eq!((laid.workers, laid.time), (8, plan.time));
         assert_eq!(laid.arrival, ArrivalPlan::Poisson { per_second: 50.0 });
         assert_eq!(offered_rate(&laid), Some(50.0));
+        let share = Some(LoadShare::parse("2/1:3").unwrap());
+        let part = LoadPlan { share, ..laid.clone() };
+        assert_eq!(offered_rate(&part), Some(37.5));
+        assert_eq!(arrival_text(&part), "poisson 50/s, share 2/1:3");
+        let record = share_record(&part).unwrap();
+        assert_eq!((record.first_worker, record.all_workers, record.number), (2, 8, 2));
         let even = LoadPlan { arrival: ArrivalPlan::Constant { per_second: 1.0 }, ..plan };
         assert_eq!(
             apply_overrides(&even, &over).arrival,

@@ -31,6 +31,7 @@ mod sandbox_life;
 mod scaling;
 mod scripts;
 mod secrets;
+mod share;
 mod ship;
 mod slap;
 mod stalls;

@@ -15,12 +15,12 @@ use super::super::present;
 use super::super::run;
 use super::super::run_names::find_plan;
 use super::flags::OWN;
-use crate::base::RealClock;
-use crate::base::units::{parse_count, parse_rate_from_zero, parse_time};
+use crate::base::units::{parse_count, parse_rate_from_zero, parse_time, parse_wall_time};
+use crate::base::{Nanos, RealClock};
 use crate::plan::{
     ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan,
-    MOST_WORKERS, Mistake, Mistakes, OptionKind, Plan, RateStages, TargetPlan, VariantPlan,
-    nearest_or_all,
+    LoadShare, MOST_WORKERS, Mistake, Mistakes, OptionKind, Plan, RateStages, TargetPlan,
+    VariantPlan, nearest_or_all,
 };
 use crate::probe::PROBES;
 use crate::workload::{DataDeed, EndpointKind, KINDS, check_options, find_kind};
@@ -159,7 +159,8 @@ pub(in super::super) fn plan_from_args(
     if let Some(seed) = parse_count_flag(args, "seed", 0, u64::MAX, &mut mistakes) {
         plan.seed = seed;
     }
-    if plan.seed == 0 {
+    // The shares of a load must draw the same numbers: without a seed they are refused.
+    if plan.seed == 0 && plan.load.share.is_none() {
         plan.seed = RealClock::start_now().origin_unix_ns() / 1000 % 1_000_000_000;
     }
     match present::allowed_caveats(args) {
@@ -302,6 +303,7 @@ fn apply_load_flags(
         None => {}
     }
     load.grace = parse_time_flag(args, "grace", mistakes).unwrap_or(load.grace);
+    apply_share(load, args, mistakes);
     load.reconnect |= args.get_flag("reconnect");
     load.precise |= args.get_flag("precise");
     match text_arg(args, "engine") {
@@ -311,6 +313,37 @@ fn apply_load_flags(
         Some("reactor") => load.engine = EnginePlan::Reactor,
         Some(_) => {
             mistakes.push(flag_mistake("engine", "no such engine", "auto, threads or reactor"))
+        }
+    }
+}
+
+/// How far ahead a load may start: one day.
+const MOST_AHEAD: Nanos = Nanos(86_400_000_000_000);
+
+/// Which share of the load is run here, and when it starts.
+fn apply_share(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+    match text_arg(args, "share").map(LoadShare::parse) {
+        None => {}
+        Some(Ok(share)) => load.share = Some(share),
+        Some(Err(why)) => {
+            let hint = "as in --share 2/3, the second of three equal shares";
+            mistakes.push(flag_mistake("share", &why, hint));
+        }
+    }
+    let Some(text) = text_arg(args, "start-at") else { return };
+    let clock = RealClock::start_now();
+    match parse_wall_time(text).map(|time| Nanos::from(time).0) {
+        Ok(at) if at <= clock.origin_unix_ns() => {
+            let hint = "name a time some seconds ahead: --start-at @$(($(date +%s) + 20))";
+            mistakes.push(flag_mistake("start-at", "it has passed", hint));
+        }
+        Ok(at) if at - clock.origin_unix_ns() > MOST_AHEAD.0 => {
+            mistakes.push(flag_mistake("start-at", "it is more than a day ahead", "in UTC"));
+        }
+        Ok(at) => load.start_at_unix_ns = Some(at),
+        Err(e) => {
+            let hint = "as in @1795383000 or 2026-11-22T21:30:00Z";
+            mistakes.push(flag_mistake("start-at", &e.to_string(), hint));
         }
     }
 }

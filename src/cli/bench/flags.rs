@@ -38,6 +38,10 @@ pub(super) fn add_load_flags(command: Command) -> Command {
         value_flag("grace", "TIME")
             .help("Time for running events to end after the load [default: 10s]"),
         value_flag("seed", "N").help("Seed of all random numbers [default: 0, a new one]"),
+        value_flag("share", "N/OF")
+            .help("Run one share of the load, as 2/3; other machines run the rest"),
+        value_flag("start-at", "TIME")
+            .help("Start the load then: @SECONDS since 1970, or 2026-11-22T21:30:00Z"),
         switch_flag("check-data").help("Check the data before and after, if the workload can"),
         switch_flag("reconnect").help("Reopen lost connections and go on"),
         value_flag("engine", "ENGINE").help("auto, threads or reactor [default: auto]"),

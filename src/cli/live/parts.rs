@@ -25,7 +25,7 @@ pub(super) fn title_text(kind: &str, load: &LoadPlan, server: &str) -> String {
         }
         ArrivalPlan::Stages { spacing, .. } => format!(", {}", spacing.as_str()),
     };
-    let workers = format_plural(load.workers as u64, "worker", "workers");
+    let workers = format_plural(load.own_workers().len() as u64, "worker", "workers");
     let server = if server.is_empty() { String::new() } else { format!("  {server}") };
     format!("{kind}{server}  {workers}{arrival}")
 }

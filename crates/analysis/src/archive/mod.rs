@@ -34,6 +34,7 @@ mod plan_lock;
 mod reader;
 mod recorded_names;
 mod replay;
+mod share;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -57,6 +58,7 @@ pub use recorded_names::{
     ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
     TrialEnding, WatchEventKind,
 };
+pub use share::{SHARE_TEXT, ShareRecord};
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,
     RunMeta, RunRecord, RunState, SampleRecord, ServerRecord, StageRecord, StepRecord, TallyRecord,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::hlog::{self, HistogramKind};
 use super::old_folders;
 use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
+use super::share::ShareRecord;
 use super::types::{ErrorRecord, IntervalRecord, StageRecord, TallyRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
 use crate::recorder::{
@@ -46,6 +47,8 @@ pub(super) struct TrialFile {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<StageRecord>,
     workers: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<ShareRecord>,
     engine: RecordedEngine,
     classes: Vec<String>,
     /// Steps inside events: classes of kind `step`, whose events are none.
@@ -191,6 +194,7 @@ impl TrialFile {
             offered_per_s: t.offered_per_s,
             stages: t.stages.clone(),
             workers: t.workers,
+            share: t.share.clone(),
             engine: t.engine.clone(),
             classes: t.classes.clone(),
             event_steps: t.event_steps.clone(),
@@ -224,6 +228,7 @@ impl TrialFile {
             offered_per_s: self.offered_per_s,
             stages: self.stages.clone(),
             workers: self.workers,
+            share: self.share.clone(),
             engine: self.engine.clone(),
             classes: self.classes.clone(),
             event_steps: self.event_steps.clone(),

@@ -8,6 +8,7 @@ use super::WaitsRecord;
 use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
+use super::share::ShareRecord;
 use super::warmed::WarmedRecord;
 use crate::recorder::{
     DataVerdicts, Histogram, LoadAudit, MeasuredFigures, ReplayTotals, SparseHistogram,
@@ -263,6 +264,8 @@ pub struct Trial {
     pub stages: Vec<StageRecord>,
     /// Workers.
     pub workers: usize,
+    /// What of the load this is, if several machines shared it.
+    pub share: Option<ShareRecord>,
     /// What ran the workers.
     pub engine: RecordedEngine,
     /// When the first event could begin.
@@ -340,6 +343,7 @@ impl Default for Trial {
             offered_per_s: None,
             stages: Vec::new(),
             workers: 0,
+            share: None,
             engine: RecordedEngine::default(),
             began_ns: 0,
             ended_ns: 0,

@@ -101,6 +101,16 @@ impl RealClock {
         (i128::from(Nanos::from(wall).0) - i128::from(expected)) as f64 / 1e9
     }
 
+    /// When this clock will show a wall time (nanoseconds since 1970), by the wall clock as it stands now; its origin at the
+    /// earliest.
+    #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
+    pub fn time_of_wall(&self, unix_ns: u64) -> Nanos {
+        let now = self.now();
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let wall = Nanos::from(wall);
+        now + Nanos(unix_ns).since(wall) - wall.since(Nanos(unix_ns))
+    }
+
     /// Wall time (nanoseconds since 1970) of a time on this clock, by the offset at the origin.
     pub fn unix_ns(&self, at: Nanos) -> u64 {
         self.origin_unix_ns + at.0
@@ -163,6 +173,15 @@ mod tests {
     #[test]
     fn the_wall_clock_moves_along() {
         assert!(RealClock::start_now().wall_offset_s().abs() < 0.1);
+    }
+
+    #[test]
+    fn a_wall_time_has_its_place_on_the_clock() {
+        let clock = RealClock::start_now();
+        let in_an_hour = clock.origin_unix_ns() + 3_600_000_000_000;
+        let found = clock.time_of_wall(in_an_hour).to_seconds();
+        assert!((found - 3600.0).abs() < 60.0, "{found}");
+        assert_eq!(clock.time_of_wall(0), Nanos(0), "long ago is its origin");
     }
 
     #[test]

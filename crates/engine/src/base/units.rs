@@ -110,6 +110,20 @@ fn parse_one_unit(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * scale).ok()
 }
 
+/// Reads a moment, as time since 1970: `@1795383000` in seconds, or `2026-11-22T21:30:00Z` (RFC 3339, always UTC).
+///
+/// # Errors
+/// When it is neither.
+pub fn parse_wall_time(text: &str) -> Result<Duration, UnitError> {
+    let wrong = || UnitError { text: text.to_owned(), what: "a moment" };
+    if let Some(seconds) = text.trim().strip_prefix('@') {
+        let seconds: f64 = seconds.parse().map_err(|_| wrong())?;
+        return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
+    }
+    let time = humantime::parse_rfc3339_weak(text.trim()).map_err(|_| wrong())?;
+    time.duration_since(std::time::SystemTime::UNIX_EPOCH).map_err(|_| wrong())
+}
+
 /// Reads a whole number: `1000`, `20_000`, `1.5M`; k, M and G are powers of 1000, since these are no bytes.
 ///
 /// # Errors
@@ -245,6 +259,19 @@ mod tests {
 
     fn size(text: &str) -> ByteSize {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn moments_are_read() {
+        let read = |text| parse_wall_time(text).map(|time| time.as_millis());
+        assert_eq!(read("@1795383000").unwrap(), 1_795_383_000_000);
+        assert_eq!(read(" @1.5").unwrap(), 1_500);
+        for text in ["2026-11-22T21:30:00Z", "2026-11-22 21:30:00"] {
+            assert_eq!(read(text).unwrap(), 1_795_383_000_000, "{text}");
+        }
+        for text in ["", "@", "@-1", "@nan", "@1e99", "21:30", "1960-01-01T00:00:00Z", "now"] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! waited at least.
 //! Never knows: clocks, workers, what an event does.
 
-use super::arrival::ArrivalSchedule;
+use super::arrival::{ArrivalSchedule, TicketShare};
 use super::load::SharedLoad;
 use crate::base::Nanos;
 use crate::recorder::{Histogram, new_histogram};
@@ -17,19 +17,26 @@ pub(super) struct Backlog {
     begun: ArrivalSchedule,
     time: Option<Nanos>,
     events: Option<u64>,
+    share: TicketShare,
 }
 
 impl Backlog {
     pub(super) fn new(schedule: ArrivalSchedule, load: &SharedLoad) -> Backlog {
-        Backlog { due: schedule.clone(), begun: schedule, time: load.time, events: load.events }
+        Backlog {
+            due: schedule.clone(),
+            begun: schedule,
+            time: load.time,
+            events: load.events,
+            share: load.share.clone(),
+        }
     }
 
     /// How many are due so long after the start and not among the `begun`. Times may only rise from call to call.
     pub(super) fn count_waiting(&mut self, after: Nanos, begun: u64) -> u64 {
         // What is due at the end of the load or later doesn't belong to it.
         let last = self.time.map_or(Nanos(u64::MAX), |time| time - Nanos(1));
-        let due = self.due.tickets_due_by(after.min(last));
-        self.begun.due_time(begun);
+        let due = self.share.count_own(self.due.tickets_due_by(after.min(last)));
+        self.begun.due_time(self.share.ticket(begun));
         self.events.map_or(due, |events| due.min(events)).saturating_sub(begun)
     }
 
@@ -44,7 +51,8 @@ impl Backlog {
             let some = step.min(count - known);
             known += some;
             // The youngest of its neighbours: at least so long have they all waited.
-            let age = after.since(self.begun.due_time(begun + known - 1));
+            let ticket = self.share.ticket(begun + known - 1);
+            let age = after.since(self.begun.due_time(ticket));
             ages.saturating_record_n(age.0.max(1), some);
         }
         ages

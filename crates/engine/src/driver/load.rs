@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::arrival::TicketShare;
 use crate::base::{Nanos, Stop, StopReason};
 use crate::plan::{LoadPlan, RateStages};
 use crate::recorder::{UnopenedWorker, WorkerTotals};
@@ -22,12 +23,18 @@ pub(super) enum LoadStart {
 
 /// Shared by all workers of one load.
 pub(super) struct SharedLoad {
-    /// Events in all, if limited.
+    /// Events of all workers here, if limited.
     pub(super) events: Option<u64>,
     /// Length of the load, if limited.
     pub(super) time: Option<Nanos>,
     pub(super) reconnect: bool,
+    /// Workers that run here.
     pub(super) workers: usize,
+    /// Number of the first of them among those of the whole load, and how many that has.
+    pub(super) first_worker: usize,
+    pub(super) all_workers: usize,
+    /// Which tickets of the load's schedule are taken here.
+    pub(super) share: TicketShare,
     /// Set when no event shall begin any more.
     pub(super) halt: Stop,
     /// Set when events under way shall be given up.
@@ -83,15 +90,26 @@ const NEVER: u64 = u64::MAX;
 
 impl SharedLoad {
     pub(super) fn new(plan: &LoadPlan) -> SharedLoad {
+        let share = TicketShare::new(plan.share.as_ref());
+        let workers = plan.own_workers();
+        // What is due among the first so many arrivals is fixed; without a schedule they are shared out by number.
+        let own_events = |events| match &plan.share {
+            Some(_) if plan.is_open_loop() => share.count_own(events),
+            Some(of) => of.event_quota(events),
+            None => events,
+        };
         SharedLoad {
-            events: plan.events,
+            events: plan.events.map(own_events),
             time: plan.time.or(plan.arrival.stages().map(RateStages::total_time)).map(Nanos::from),
             reconnect: plan.reconnect,
-            workers: plan.workers,
+            workers: workers.len(),
+            first_worker: workers.start,
+            all_workers: plan.workers,
+            share,
             halt: Stop::new(),
             abandon: Stop::new(),
             tickets: TicketCounter(AtomicU64::new(0)),
-            totals: (0..plan.workers).map(|_| WorkerCell::default()).collect(),
+            totals: workers.map(|_| WorkerCell::default()).collect(),
             start: AtomicU64::new(NOT_YET),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -100,11 +118,14 @@ impl SharedLoad {
         }
     }
 
-    /// The next ticket; `None` when all events of the load are taken.
+    /// The next ticket of the whole load's schedule that is taken here; `None` when all events of the load are.
     #[inline]
     pub(super) fn take_ticket(&self) -> Option<u64> {
         let ticket = self.tickets.0.fetch_add(1, Ordering::Relaxed);
-        if self.events.is_some_and(|events| ticket >= events) { None } else { Some(ticket) }
+        if self.events.is_some_and(|events| ticket >= events) {
+            return None;
+        }
+        Some(self.share.ticket(ticket))
     }
 
     /// Makes known what a worker did so far.

@@ -57,7 +57,9 @@ impl Engine {
             EnginePlan::Threads => Engine::Threads,
             EnginePlan::Auto if workload.needs_own_threads() => Engine::Threads,
             EnginePlan::Reactor => Engine::Reactor,
-            EnginePlan::Auto if plan.workers <= MOST_THREADS_PER_CORE * kernel::core_count() => {
+            EnginePlan::Auto
+                if plan.own_workers().len() <= MOST_THREADS_PER_CORE * kernel::core_count() =>
+            {
                 Engine::Threads
             }
             EnginePlan::Auto if cfg!(not(target_os = "linux")) => Engine::Threads,
@@ -148,6 +150,10 @@ pub fn run_load_with(
     if load.workers == 0 {
         return Err(Mistake::new("load.workers", "a load needs at least one worker").into());
     }
+    if let Some(share) = load.share.as_ref().filter(|_| load.own_workers().is_empty()) {
+        let why = format!("share {share} of {} workers has none", load.workers);
+        return Err(Mistake::new("load.share", why).hint("use fewer shares").into());
+    }
     if load.interval.is_zero() {
         return Err(Mistake::new("load.interval", "an interval needs a length").into());
     }
@@ -159,7 +165,7 @@ pub fn run_load_with(
         workload.class_names(),
         workload.step_names(),
         workload.counters(),
-        engine.thread_count(load.workers),
+        engine.thread_count(shared.workers),
     );
     let setting = EngineContext { load: &shared, workload, clock, seed, precise: load.precise };
     let mut watch = LoadMonitor {
@@ -266,7 +272,8 @@ impl LoadMonitor<'_> {
             self.load.set_start(None);
             return None;
         }
-        let start = self.clock.now() + LEAD;
+        let planned = self.plan.start_at_unix_ns.map(|at| self.clock.time_of_wall(at));
+        let start = (self.clock.now() + LEAD).max(planned.unwrap_or_default());
         self.recorder.start_recording(start);
         self.load.set_start(Some(start));
         (self.started)();
@@ -350,7 +357,8 @@ impl LoadMonitor<'_> {
             LoadStart::NotYet | LoadStart::Never => ended,
         };
         let state = std::mem::take(&mut *self.load.lock_state());
-        let LoadState { opened, unopened, lost, exhausted, failure, .. } = state;
+        let LoadState { opened, mut unopened, lost, exhausted, failure, .. } = state;
+        unopened.iter_mut().for_each(|one| one.worker += self.load.first_worker);
         let over = self.over.map_or(ended, |over| over.min(ended));
         let over = self.load.time.map_or(over, |time| over.min(began + time));
         let begun = self.recorder.started_events();

@@ -13,7 +13,7 @@ use super::load::SharedLoad;
 use super::pace::{Pacer, Waiter};
 use crate::base::reactor::WorkerTask;
 use crate::base::{Clock, Nanos, SimClock, Stop, StopReason};
-use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, RateStages};
+use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, LoadShare, RateStages};
 use crate::recorder::{
     ClassId, EventOutcome, LoadEnding, Recorder, Recording, StepId, StepLatency, Tally,
     new_histogram,
@@ -217,9 +217,9 @@ fn simulate_load(
             Box::new(ToyWorker { world, script, steps: script.steps.get() });
         Some(seat.run(Box::new(pacer)))
     };
-    world.run_tasks((0..plan.workers).map(task).collect());
+    world.run_tasks((0..load.workers).map(task).collect());
     let ended = load.lock_state().ended;
-    assert_eq!(load.lock_state().through, plan.workers);
+    assert_eq!(load.lock_state().through, load.workers);
     let ending = LoadEnding {
         step_labels: Vec::new(),
         worker_totals: Vec::new(),
@@ -564,4 +564,69 @@ fn an_event_reads_the_clock_within_its_budget() {
         let most = 1000 * per_event + 1000 / 256 + 1;
         assert!((1000..=most).contains(&more), "{arrival:?}: {more} reads for 1,000 events");
     }
+}
+
+/// What three shares of a load come to: when events began, and the recordings.
+fn simulate_shares(plan: &LoadPlan) -> (Vec<Nanos>, Vec<Recording>) {
+    let (mut started, mut recordings) = (Vec::new(), Vec::new());
+    for number in 1..=3 {
+        let share = LoadShare::new(number, vec![3, 1, 2]).unwrap();
+        let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+        let part = LoadPlan { share: Some(share), ..plan.clone() };
+        recordings.push(simulate_load(&world, &script, &part, 9));
+        started.extend(script.started.take());
+    }
+    started.sort_unstable();
+    (started, recordings)
+}
+
+#[test]
+fn shares_of_an_open_loop_begin_the_events_of_one_machine() {
+    let stages = "2s:0..500, 1s:0, 2s:300";
+    let plans = [
+        LoadPlan { workers: 24, ..constant_plan(700.0, 5) },
+        LoadPlan {
+            arrival: ArrivalPlan::Poisson { per_second: 300.0 },
+            workers: 48,
+            ..constant_plan(1.0, 5)
+        },
+        LoadPlan { workers: 24, ..staged_plan(stages, ArrivalSpacing::Constant) },
+        LoadPlan { workers: 48, ..staged_plan(stages, ArrivalSpacing::Poisson) },
+        LoadPlan { workers: 24, events: Some(1_001), ..constant_plan(700.0, 5) },
+    ];
+    for plan in plans {
+        let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+        simulate_load(&world, &script, &plan, 9);
+        let whole = script.started.take();
+        assert_eq!(simulate_shares(&plan).0, whole, "{:?}", plan.arrival);
+    }
+}
+
+#[test]
+fn what_shares_leave_undone_adds_up() {
+    // Each event takes a second: 6 workers do 6 in a second, of 100 that are due.
+    let plan = LoadPlan { workers: 6, ..constant_plan(100.0, 4) };
+    let run = |plan: &LoadPlan| {
+        let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+        *script.service.borrow_mut() = Some(Box::new(|_| Nanos(1_000 * MS)));
+        simulate_load(&world, &script, plan, 0)
+    };
+    let whole = run(&plan);
+    let shares = (1..=3).map(|number| {
+        let share = LoadShare::new(number, vec![3, 1, 2]).unwrap();
+        run(&LoadPlan { share: Some(share), ..plan.clone() })
+    });
+    let sums = shares.fold((0, 0), |(begun, left), recording| {
+        (begun + recording.total.event_count(), left + recording.total.unbegun.len())
+    });
+    assert_eq!(sums, (whole.total.event_count(), whole.total.unbegun.len()));
+    assert_eq!(sums.0 + sums.1, 400);
+}
+
+#[test]
+fn shares_of_a_closed_loop_run_its_events() {
+    let plan = LoadPlan { workers: 6, events: Some(1_001), ..LoadPlan::default() };
+    let (_, recordings) = simulate_shares(&plan);
+    let events: Vec<u64> = recordings.iter().map(|r| r.total.event_count()).collect();
+    assert_eq!(events, [500, 167, 334]);
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::base::reactor as loops;
-use crate::plan::ArrivalPlan;
+use crate::plan::{ArrivalPlan, LoadShare};
 use crate::recorder::{ClassId, EventError, EventErrorKind, EventOutcome, Tally};
 use crate::workload::null::NullWorkload;
 use crate::workload::{BoxedWorker, ErrorPolicy, OpenError, Worker, WorkerContext};
@@ -600,4 +600,71 @@ fn plans_that_make_no_sense_are_refused() {
                 .unwrap_err();
         assert!(error.is::<Mistake>(), "{error}");
     }
+}
+
+#[test]
+fn the_workers_of_a_share_have_the_numbers_of_the_whole_load() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work, Deed::Work, Deed::Work, Deed::Refused, Deed::Work];
+        let share = Some(LoadShare::parse("2/2").unwrap());
+        let plan = LoadPlan { share, ..plan(&deeds, engine, 50) };
+        let recording = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap();
+        assert_eq!(recording.workers, 2);
+        let unopened: Vec<usize> = recording.unopened.iter().map(|u| u.worker).collect();
+        assert_eq!(unopened, [3]);
+    });
+}
+
+#[test]
+fn a_share_without_workers_is_refused() {
+    let share = Some(LoadShare::parse("3/3").unwrap());
+    let plan = LoadPlan { share, ..plan(&[Deed::Work; 2], EnginePlan::Threads, 50) };
+    let error = run_toy(&Toy::new(&[Deed::Work; 2]), &plan, &Stop::new()).unwrap_err();
+    assert!(error.to_string().contains("share 3/3 of 2 workers has none"), "{error}");
+}
+
+#[test]
+fn a_load_starts_at_the_wall_time_that_was_named() {
+    let deeds = [Deed::Work];
+    let toy = Toy::new(&deeds);
+    let at = toy.clock.now() + Nanos(300_000_000);
+    let start_at_unix_ns = Some(toy.clock.unix_ns(at));
+    let plan = LoadPlan { start_at_unix_ns, ..plan(&deeds, EnginePlan::Threads, 20) };
+    let recording = run_toy(&toy, &plan, &Stop::new()).unwrap();
+    assert!(recording.total.began >= at - Nanos(1_000_000));
+    let past = LoadPlan { start_at_unix_ns: Some(1), ..plan };
+    assert!(run_toy(&toy, &past, &Stop::new()).unwrap().total.event_count() > 0);
+}
+
+/// Notes what each worker is told of itself.
+#[derive(Default)]
+struct Roll(std::sync::Mutex<Vec<(usize, usize, u64)>>);
+
+impl Workload for Roll {
+    fn class_names(&self) -> Vec<String> {
+        vec!["null".to_owned()]
+    }
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
+        self.0.lock().unwrap().push((part.worker, part.workers, part.seed));
+        NullWorkload.new_worker(part)
+    }
+}
+
+#[test]
+fn all_shares_together_have_the_workers_of_one_machine() {
+    on_each_engine(|engine| {
+        let whole = LoadPlan { workers: 17, events: Some(100), engine, ..LoadPlan::default() };
+        let roll = Roll::default();
+        let clock = RealClock::start_now();
+        let run = |plan: &LoadPlan| {
+            run_load(plan, 7, &roll, clock, &Stop::new(), &mut |_| ()).unwrap();
+            let mut told = std::mem::take(&mut *roll.0.lock().unwrap());
+            told.sort_unstable();
+            told
+        };
+        let one = run(&whole);
+        let share = |n| Some(LoadShare::new(n, vec![1, 3, 1]).unwrap());
+        let shares = (1..=3).flat_map(|n| run(&LoadPlan { share: share(n), ..whole.clone() }));
+        assert_eq!(shares.collect::<Vec<_>>(), one);
+    });
 }

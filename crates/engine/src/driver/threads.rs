@@ -76,7 +76,8 @@ pub(super) struct EngineContext<'a> {
 
 impl EngineContext<'_> {
     pub(super) fn worker_context(&self, worker: usize, shares_thread: bool) -> WorkerContext {
-        let (workers, abandon) = (self.load.workers, self.load.abandon.clone());
+        let (workers, abandon) = (self.load.all_workers, self.load.abandon.clone());
+        let worker = self.load.first_worker + worker;
         WorkerContext { worker, workers, seed: self.seed, shares_thread, abandon }
     }
 }

@@ -9,6 +9,7 @@ mod nearest;
 mod objective;
 mod options;
 mod replay;
+mod share;
 mod stages;
 mod watch;
 
@@ -24,6 +25,7 @@ pub use nearest::{did_you_mean, nearest_name, nearest_or_all, unknown_name};
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
 pub use replay::{TimingPlan, WritesPlan};
+pub use share::LoadShare;
 pub use stages::{ArrivalSpacing, RateStage, RateStages};
 pub use watch::WatchPlan;
 
@@ -221,6 +223,10 @@ pub struct LoadPlan {
     pub all_sessions: bool,
     /// Ends the load once it is steady; `time` is then the longest it may take.
     pub until_steady: bool,
+    /// What of the load is run here, if not all of it. Workers, rate and events are those of the whole load.
+    pub share: Option<LoadShare>,
+    /// The earliest wall time at which the load that counts starts, nanoseconds since 1970. Plan files do not say so.
+    pub start_at_unix_ns: Option<u64>,
 }
 
 /// Where run folders are if nobody says otherwise.
@@ -246,6 +252,8 @@ impl Default for LoadPlan {
             precise: false,
             all_sessions: false,
             until_steady: false,
+            share: None,
+            start_at_unix_ns: None,
         }
     }
 }

@@ -228,6 +228,11 @@ pub trait Workload: Send + Sync {
     fn load_note(&self) -> Option<String> {
         None
     }
+    /// Why several machines can't each run a share of one load; `None` where they can, which asks that workers share nothing
+    /// but their numbers, as each machine has some of them.
+    fn split_obstacle(&self) -> Option<&'static str> {
+        None
+    }
     /// Names of the steps inside events that its workers time; `StepId` indexes them.
     fn step_names(&self) -> Vec<String> {
         Vec::new()

@@ -41,6 +41,21 @@ fn sysbench_words_mean_what_they_mean_there() {
 }
 
 #[test]
+fn a_share_and_its_start_are_read() {
+    let ahead = RealClock::start_now().origin_unix_ns() / 1_000_000_000 + 3600;
+    let load = plan_of(&format!("bench null --share=2/3 --start-at=@{ahead}")).unwrap();
+    assert_eq!(load.share.unwrap().to_string(), "2/3");
+    assert_eq!(load.start_at_unix_ns, Some(ahead * 1_000_000_000));
+    let why = |words: &str| plan_of(&format!("bench null {words}")).unwrap_err();
+    assert_eq!(why("--share=4/3"), ["--share: there is no share 4 of 3"]);
+    assert_eq!(why("--share=half"), ["--share: `half` is not a share"]);
+    assert_eq!(why("--start-at=@1"), ["--start-at: it has passed"]);
+    assert_eq!(why("--start-at=noon"), ["--start-at: `noon` is not a moment"]);
+    let far = why(&format!("--start-at=@{}", ahead + 90_000));
+    assert_eq!(far, ["--start-at: it is more than a day ahead"]);
+}
+
+#[test]
 fn a_rate_has_its_units() {
     for (text, per_second) in
         [("20k/s", 20_000.0), ("20k", 20_000.0), ("1.5k/s", 1500.0), ("20000", 20_000.0)]

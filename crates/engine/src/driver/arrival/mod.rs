@@ -4,9 +4,11 @@
 
 mod poisson;
 mod staged;
+mod tickets;
 
 use poisson::PoissonSchedule;
 use staged::{RateIntegral, StagedSchedule};
+pub(super) use tickets::TicketShare;
 
 use crate::base::Nanos;
 use crate::plan::{ArrivalPlan, ArrivalSpacing, Mistake};

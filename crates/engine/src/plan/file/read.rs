@@ -12,8 +12,8 @@ use super::variants::read_variants;
 use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
 use crate::plan::{
     AddressPlan, ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, DecidePlan, LONGEST_UNTIL_STEADY,
-    LoadPlan, MOST_WORKERS, Mistake, OptionSpec, Options, Plan, ProbePlan, RateStages, ResetPlan,
-    SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest_or_all,
+    LoadPlan, LoadShare, MOST_WORKERS, Mistake, OptionSpec, Options, Plan, ProbePlan, RateStages,
+    ResetPlan, SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest_or_all,
 };
 
 /// Shortest and longest interval of a load or a probe.
@@ -293,6 +293,19 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
         precise: section.read_switch("precise").unwrap_or(default.precise),
         all_sessions: default.all_sessions,
         until_steady,
+        share: read_share(section),
+        start_at_unix_ns: default.start_at_unix_ns,
+    }
+}
+
+fn read_share(section: &PlanSection<'_>) -> Option<LoadShare> {
+    match LoadShare::parse(&section.read_text("share")?) {
+        Ok(share) => Some(share),
+        Err(why) => {
+            let hint = "as in \"2/3\", the second of three equal shares";
+            section.add_mistake("share", &why, Some(hint.to_owned()));
+            None
+        }
     }
 }
 

@@ -6,8 +6,9 @@ use super::*;
 use crate::base::Secret;
 use crate::base::units::ByteSize;
 use crate::plan::{
-    AddressPlan, CapacityPlan, DecidePlan, LoadPlan, Mistake, Objective, OptionKind, OptionSpec,
-    Options, Plan, SandboxPlan, SweepPlan, TargetPlan, VariantPlan, WarmPlan, WorkloadPlan,
+    AddressPlan, CapacityPlan, DecidePlan, LoadPlan, LoadShare, Mistake, Objective, OptionKind,
+    OptionSpec, Options, Plan, SandboxPlan, SweepPlan, TargetPlan, VariantPlan, WarmPlan,
+    WorkloadPlan,
 };
 
 fn known() -> KnownPlugins {
@@ -55,6 +56,7 @@ fn full() -> Plan {
             events: Some(20_000),
             reconnect: true,
             engine: EnginePlan::Reactor,
+            share: Some(LoadShare::parse("2/1:1:2").unwrap()),
             ..LoadPlan::default()
         },
         prepare: true,
@@ -288,6 +290,7 @@ fn arrivals_that_make_no_sense_are_mistakes() {
     assert_eq!(load("arrival = \"constant\"")[0].1, "an open loop needs a rate");
     assert_eq!(load("arrival = \"closed\"\nrate = 5")[0].1, "a closed loop has no rate");
     assert_eq!(load("think = \"1s\"\nrate = 5")[0].1, "only a closed loop has think time");
+    assert_eq!(load("share = \"4/3\"")[0].1, "there is no share 4 of 3");
     let stages = "stages = \"1s:5, 2s:0..5\"\n";
     for (line, place, why) in [
         ("rate = 5", "line 5: load.rate", "both a rate and stages"),

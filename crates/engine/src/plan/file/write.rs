@@ -8,7 +8,8 @@ use toml::{Table, Value};
 use super::{CONSENT, ENGINES, PROTOCOLS, SSL_MODES, arrival_word, find_word};
 use crate::base::units::show_time;
 use crate::plan::{
-    AddressPlan, ArrivalPlan, LoadPlan, Options, Plan, SandboxPlan, TargetPlan, VariantPlan,
+    AddressPlan, ArrivalPlan, LoadPlan, LoadShare, Options, Plan, SandboxPlan, TargetPlan,
+    VariantPlan,
 };
 
 /// Writes a plan so that `read` gives it again, except for its password, which is left out.
@@ -180,6 +181,7 @@ fn write_load(load: &LoadPlan) -> Table {
     lines.insert_time("grace", Some(load.grace));
     lines.insert_value("precise", load.precise);
     lines.insert_flag("until-steady", load.until_steady);
+    lines.insert_text("share", load.share.as_ref().map(LoadShare::to_string).as_deref());
     lines.0
 }
 

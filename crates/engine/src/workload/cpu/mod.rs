@@ -57,6 +57,9 @@ impl Workload for CpuWorkload {
     fn class_names(&self) -> Vec<String> {
         vec![NAME.to_owned()]
     }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        Some("it measures the machine that it runs on")
+    }
     fn counters(&self) -> &'static [CounterSpec] {
         &[CounterSpec { name: "primes", unit: "primes" }]
     }

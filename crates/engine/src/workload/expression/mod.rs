@@ -75,6 +75,9 @@ impl Workload for ExpressionWorkload {
             None => self.settings.expressions.clone(),
         }
     }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        Some("one session runs all of it")
+    }
     /// A statement that is ended on the server takes a blocking session of its own.
     fn needs_own_threads(&self) -> bool {
         true

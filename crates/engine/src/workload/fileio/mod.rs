@@ -89,6 +89,9 @@ impl Workload for FileWorkload {
     fn class_names(&self) -> Vec<String> {
         ["read", "write", "fsync"].map(str::to_owned).to_vec()
     }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        Some("it measures the machine that it runs on")
+    }
     fn counters(&self) -> &'static [CounterSpec] {
         &[
             CounterSpec { name: "bytes_read", unit: "bytes" },

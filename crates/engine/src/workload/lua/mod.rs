@@ -227,6 +227,9 @@ impl Workload for LuaWorkload {
     fn class_names(&self) -> Vec<String> {
         vec!["event".to_owned()]
     }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        Some("the sessions of a script share state and random numbers")
+    }
     fn counters(&self) -> &'static [CounterSpec] {
         COUNTERS
     }

@@ -108,6 +108,9 @@ impl Workload for MemoryWorkload {
     fn class_names(&self) -> Vec<String> {
         vec![NAME.to_owned()]
     }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        Some("it measures the machine that it runs on")
+    }
     fn counters(&self) -> &'static [CounterSpec] {
         &[CounterSpec { name: "bytes", unit: "bytes" }]
     }

@@ -48,7 +48,7 @@ use self::bind::ServerAnswers;
 use self::dictionary::Dictionary;
 use self::formula::{FormulaName, OwnedScalar};
 use self::program::{MixProgram, StatementPlan, compile_program};
-use self::spec::{DataSource, MixSpec, NamedFormula, RuleSpec};
+use self::spec::{DataSource, MixSpec, NamedFormula, PickOrder, RuleSpec};
 use self::table::{MixTable, TableOwner};
 
 /// The option that names the file.
@@ -380,9 +380,23 @@ fn for_each_rule_formula(rule: &RuleSpec, told: &mut dyn FnMut(&NamedFormula)) {
     }
 }
 
+/// Whether workers take values of a rule in turns, all from one place.
+fn is_shared_rule(rule: &RuleSpec) -> bool {
+    match rule {
+        RuleSpec::Pick { order, .. } => *order == PickOrder::Shared,
+        RuleSpec::Unique { is_shared, .. } => *is_shared,
+        RuleSpec::Mixture(rules) => rules.iter().any(|(_, rule)| is_shared_rule(rule)),
+        _ => false,
+    }
+}
+
 impl Workload for MixWorkload {
     fn class_names(&self) -> Vec<String> {
         self.assumed.classes.clone()
+    }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        let shares = self.spec.values.iter().any(|value| is_shared_rule(&value.rule));
+        shares.then_some("its sessions share a list or a counter (order or step = \"shared\")")
     }
     fn counters(&self) -> &'static [CounterSpec] {
         COUNTERS

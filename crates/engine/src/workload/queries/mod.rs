@@ -138,6 +138,9 @@ impl Workload for QueriesWorkload {
     fn class_names(&self) -> Vec<String> {
         self.script.classes.clone()
     }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        self.begun.is_some().then_some("with --shared its sessions take statements from one list")
+    }
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         if part.worker == 0 {
             if let Some(begun) = &self.begun {

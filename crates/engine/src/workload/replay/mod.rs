@@ -208,6 +208,9 @@ impl Workload for ReplayWorkload {
     fn class_names(&self) -> Vec<String> {
         ReplayEventKind::ALL.iter().map(|(_, name)| (*name).to_owned()).collect()
     }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        Some("the sessions of a log wait for each other")
+    }
 
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         let mut current = self.round.lock().unwrap_or_else(PoisonError::into_inner);

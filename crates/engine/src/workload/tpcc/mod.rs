@@ -151,6 +151,9 @@ impl Workload for TpccWorkload {
         }
         names
     }
+    fn split_obstacle(&self) -> Option<&'static str> {
+        self.settings.paced.then_some("with --paced its sessions serve the same terminals")
+    }
     fn step_names(&self) -> Vec<String> {
         TpccStatement::all().map(|statement| statement.step_name().to_owned()).collect()
     }

@@ -1,0 +1,21 @@
+//! What of a load a run folder holds, where several machines shared it.
+
+use serde::{Deserialize, Serialize};
+
+/// How the words of an arrival go on where the load is one of several shares.
+pub const SHARE_TEXT: &str = ", share ";
+
+/// One share of a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShareRecord {
+    /// As it is typed: `2/3`, or `2/1:1:2` where weights differ.
+    pub text: String,
+    /// Which, from 1.
+    pub number: usize,
+    /// The weights of all shares.
+    pub weights: Vec<u32>,
+    /// Number of its first worker among those of the whole load.
+    pub first_worker: usize,
+    /// Workers of the whole load.
+    pub all_workers: usize,
+}
