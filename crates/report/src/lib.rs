@@ -23,6 +23,7 @@ pub mod tpcc_mysql;
 pub use data_verdicts::{
     crash_rounds_json, crash_rounds_text, data_verdicts_json, data_verdicts_text,
 };
+pub use html::{inline_texts, live_page};
 pub use overlay::{DifferingSetting, MULTI_RUN_FORMATS, write_side_by_side};
 pub use statements::STATEMENT_FORMATS;
 pub use text::{

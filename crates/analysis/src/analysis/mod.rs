@@ -74,7 +74,7 @@ pub use findings::{
 
 pub use load_audit::{interval_class_times, judge_recording};
 pub use load_span::{LoadFigures, LoadSpan, LogBucket, PercentileRule, WorkerFairness};
-pub use one_run::{analyse_run, judge_interim};
+pub use one_run::{analyse_run, analyse_so_far, judge_interim};
 pub use sentences::NOT_RELIABLE;
 pub use slap_block::{SlapBlock, SlapError, StatementLatency};
 pub use stalls::{CauseRule, stall_causes};

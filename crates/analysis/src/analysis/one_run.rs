@@ -1,6 +1,6 @@
 //! Everything there is to say about one run.
 
-use crate::archive::{RunCommand, RunMeta, RunRecord};
+use crate::archive::{RunCommand, RunMeta, RunRecord, RunState, TrialEnding};
 
 use super::compare::InterimResult;
 use super::findings::{
@@ -94,6 +94,27 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     }
     findings.results.answer = answer_of_run(run, &findings);
     findings.checks = checks::judge_plan_checks(run, &findings);
+    findings
+}
+
+/// What a run under way says so far: that it has not ended takes nothing away from it.
+pub fn analyse_so_far(mut run: RunRecord) -> RunFindings {
+    if run.meta.state != RunState::Running {
+        return analyse_run(&run);
+    }
+    run.meta.state = RunState::Done;
+    // A file that is being written ends anywhere.
+    run.damage.clear();
+    let intervals = run.trials.iter().flat_map(|trial| &trial.intervals).map(|one| one.ended_ns);
+    let last = intervals.chain(run.samples.iter().map(|sample| sample.ended_ns)).max().unwrap_or(0);
+    for step in run.steps.iter_mut().filter(|step| step.ended_ns.is_none()) {
+        step.ended_ns = Some(last.max(step.began_ns));
+    }
+    for trial in run.trials.iter_mut().filter(|trial| trial.reason == TrialEnding::Cut) {
+        trial.reason = TrialEnding::Done;
+    }
+    let mut findings = analyse_run(&run);
+    findings.head.state = RunState::Running;
     findings
 }
 

@@ -120,6 +120,24 @@ fn a_failed_run_is_void() {
 }
 
 #[test]
+fn a_run_under_way_is_not_void_for_that() {
+    let mut run = fixture_runs::bench_run();
+    run.meta.state = RunState::Running;
+    run.damage = vec!["intervals.jsonl line 3: cut".to_owned()];
+    run.trials[0].reason = TrialEnding::Cut;
+    run.steps.last_mut().unwrap().ended_ns = None;
+    let ids = |findings: &RunFindings| -> Vec<&str> {
+        findings.results.caveats.iter().map(|caveat| caveat.id).collect()
+    };
+    let (whole, so_far) = (analyse_run(&run), analyse_so_far(run));
+    assert!(ids(&whole).contains(&"CUT") && ids(&whole).contains(&"DAMAGE"));
+    assert!(!ids(&so_far).contains(&"CUT") && !ids(&so_far).contains(&"DAMAGE"));
+    assert_eq!(so_far.head.state, RunState::Running);
+    assert!(so_far.timeline.phases.iter().all(|phase| !phase.cut));
+    assert_eq!(so_far.timeline.intervals.len(), whole.timeline.intervals.len());
+}
+
+#[test]
 fn a_run_of_a_newer_version_is_reported_as_far_as_it_is_understood() {
     let mut run = fixture_runs::demo_run();
     run.meta.command = "explore".into();

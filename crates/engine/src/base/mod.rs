@@ -1,10 +1,11 @@
-//! What every room needs and that knows no room: clock, random numbers, units, the stop flag, the reactor,
-//! private files.
+//! What every room needs and that knows no room: clock, random numbers, units, the stop flag, the reactor, private files,
+//! heads of HTTP.
 //! Never knows: databases.
 
 pub mod calendar;
 pub mod clock;
 pub mod distribution;
+pub mod http_head;
 pub mod kernel;
 pub mod mapping;
 pub mod private;
@@ -13,6 +14,7 @@ pub mod reactor;
 pub mod secret;
 pub mod stop;
 pub mod terminal;
+pub mod token;
 pub mod units;
 pub mod zstd_codec;
 

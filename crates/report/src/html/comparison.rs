@@ -31,7 +31,7 @@ pub(super) fn page_parts(findings: &ComparisonFindings) -> Vec<String> {
         sides_section(&findings.sides),
         "</main>".to_owned(),
         page_footer(findings),
-        sections::data_element(still.iter().map(|(plot, _)| plot), &time),
+        sections::data_element(still.iter().map(|(plot, _)| plot), &time, None),
     ]
 }
 

@@ -14,6 +14,7 @@ mod heatmap;
 mod labels;
 mod legend;
 mod levels;
+mod live;
 mod m4;
 mod overlay;
 mod plot;
@@ -32,7 +33,7 @@ mod waits;
 use std::io::{self, Write};
 
 use crate::analysis::number_format::{format_bytes, format_number, format_time};
-use crate::analysis::{Findings, RunFindings, answer_headline};
+use crate::analysis::{Findings, RunFindings, RunHeader, answer_headline};
 
 use super::{DifferingSetting, ReportFormat, ReportStyle};
 use axis::AxisMeasure;
@@ -40,6 +41,8 @@ use axis::AxisMeasure;
 /// The style sheet and the script, part of the page.
 pub(crate) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
+/// What the page of a run under way has besides.
+const LIVE_SCRIPT: &str = include_str!("live.js");
 
 /// The format.
 pub(super) const FORMAT: ReportFormat = ReportFormat {
@@ -52,8 +55,7 @@ pub(super) const FORMAT: ReportFormat = ReportFormat {
 fn write_html(findings: Findings<'_>, _look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
     match findings {
         Findings::Run(run) => {
-            let command = run.head.command.as_str();
-            let title = format!("{} \u{b7} sweat {command}", sections::page_name(&run.head));
+            let title = run_title(&run.head);
             let head = PageHead { title: &title, answer: answer_headline(&run.results) };
             write_page(head, &run.head.tool_version, sections::page_parts(run), out)
         }
@@ -84,10 +86,25 @@ struct PageHead<'a> {
     answer: String,
 }
 
+/// The head of a run's page.
+fn run_title(head: &RunHeader) -> String {
+    format!("{} \u{b7} sweat {}", sections::page_name(head), head.command.as_str())
+}
+
 fn write_page(
     head: PageHead<'_>,
     version: &str,
     parts: Vec<String>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_page_with(head, version, parts, &[SCRIPT], out)
+}
+
+fn write_page_with(
+    head: PageHead<'_>,
+    version: &str,
+    parts: Vec<String>,
+    scripts: &[&str],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let title = escape::escape_html(head.title);
@@ -100,14 +117,23 @@ fn write_page(
              <meta name=\"description\" content=\"{answer}\">\n\
              <meta property=\"og:title\" content=\"{title}\">\n\
              <meta property=\"og:description\" content=\"{answer}\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n</head>\n<body>\n",
+             <style>{}</style>\n</head>\n<body>\n",
         escape::escape_html(version),
+        inline_text(STYLE),
     )?;
     for section in parts {
         out.write_all(section.as_bytes())?;
         out.write_all(b"\n")?;
     }
-    write!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
+    for script in scripts {
+        writeln!(out, "<script>{}</script>", inline_text(script))?;
+    }
+    write!(out, "</body>\n</html>\n")
+}
+
+/// A script or a style sheet as it stands in its element: a policy names the hash of just this text.
+fn inline_text(text: &str) -> String {
+    format!("\n{text}")
 }
 
 /// A value of a plot in words.
@@ -133,3 +159,4 @@ fn capitalize_first(text: &str) -> String {
 mod tests;
 
 pub(crate) use escape::escape_html;
+pub use live::{inline_texts, live_page};

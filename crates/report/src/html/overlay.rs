@@ -55,7 +55,7 @@ pub(super) fn page_parts(runs: &[RunFindings], settings: &[DifferingSetting]) ->
         "<footer><p>All numbers come from the runs\u{2019} raw files.</p></footer>".to_owned(),
     );
     let plots = main.iter().chain(&more).chain(&still).map(|(plot, _)| plot);
-    out.push(data_element(plots, &axis));
+    out.push(data_element(plots, &axis, None));
     out
 }
 

@@ -58,20 +58,36 @@ impl<T> Default for Shared<T> {
     }
 }
 
-/// The points of all plots, in words as the tables say them, and how far the time axis goes.
-pub(super) fn plots_json<'a>(plots: impl IntoIterator<Item = &'a Plot>, time: &PlotAxis) -> Value {
+/// The points of all plots, in words as the tables say them, and how far the time axis goes. Of a run under way also
+/// what the script needs to add points: `began_s`, where the time axis begins on the run's clock, and the y axes.
+pub(super) fn plots_json<'a>(
+    plots: impl IntoIterator<Item = &'a Plot>,
+    time: &PlotAxis,
+    began_s: Option<f64>,
+) -> Value {
     let (mut times, mut words) = (Shared::default(), Shared::default());
-    let plots: Vec<Value> =
-        plots.into_iter().map(|plot| plot_json(plot, &mut times, &mut words)).collect();
+    let of_plot = |plot: &Plot| {
+        let mut one = plot_json(plot, &mut times, &mut words);
+        if began_s.is_some() && plot.x_labels.is_none() {
+            let y = plot.y_axis();
+            one["y"] = json!([y.low, y.high, y.log]);
+        }
+        one
+    };
+    let plots: Vec<Value> = plots.into_iter().map(of_plot).collect();
     let (times, words) = (times.list, words.list);
     let form = MomentForm::of_axis(time) as usize;
-    json!({
+    let mut all = json!({
         "time": [time.low, time.high],
         "form": form,
         "times": times,
         "words": words,
         "plots": plots,
-    })
+    });
+    if let Some(began_s) = began_s {
+        all["began"] = json!(began_s);
+    }
+    all
 }
 
 fn plot_json(plot: &Plot, times: &mut Shared<Vec<i64>>, words: &mut Shared<String>) -> Value {

@@ -3,15 +3,21 @@
 // writes the labels of its time axis; nothing else is drawn here.
 (() => {
   const root = document.documentElement;
-  const data = JSON.parse(document.getElementById("plot-data").textContent);
   const SVG = "http://www.w3.org/2000/svg";
   const EDGE = 3; // the inner svg is wider than the axis by this on each side, so that dots at the ends are whole
-  const times = data.times.map((steps) => {
-    let at = 0;
-    return steps.map((step) => (at += step) / 1000);
-  });
+  let data, times, drawn; // drawn: the seconds that the pictures were drawn for; data.time grows with a run under way
   let zoom = null; // [from, to] in seconds, shared by all plots over time
+  let back = null;
   const plots = [];
+  const hiddenCurves = new Set();
+  const read = () => {
+    data = JSON.parse(document.getElementById("plot-data").textContent);
+    drawn = [...data.time];
+    times = data.times.map((steps) => {
+      let at = 0;
+      return steps.map((step) => (at += step) / 1000);
+    });
+  };
 
   // ---- labels of a time axis, as in the fixed picture
   const trimmed = (v) => String(+v.toFixed(3));
@@ -48,17 +54,18 @@
   const place = (plot, t, [low, high] = range(plot)) => plot.left + (t - low) / (high - low) * (plot.right - plot.left);
 
   const update = (plot) => {
-    const [from, to] = range(plot).map((t) => place(plot, t, plot.spec.range || data.time));
+    const wide = zoom || (data.time[1] > drawn[1] ? data.time : null);
+    const [from, to] = range(plot).map((t) => place(plot, t, plot.spec.range || drawn));
     const unit = (to - from) / (plot.right - plot.left);
     plot.inner.setAttribute("viewBox", `${from - EDGE * unit} 0 ${to - from + 2 * EDGE * unit} ${plot.height}`);
-    plot.svg.classList.toggle("zoomed", !!zoom);
+    plot.svg.classList.toggle("zoomed", !!wide);
     for (const [name, x] of plot.names) {
       const at = plot.left + (x - from) / unit;
       name.setAttribute("x", at);
       name.style.display = at < plot.left || at > plot.right ? "none" : "";
     }
-    plot.ticks.replaceChildren(...(zoom ? [] : plot.whole));
-    for (const [t, word] of zoom ? ticks(...zoom) : []) {
+    plot.ticks.replaceChildren(...(wide ? [] : plot.whole));
+    for (const [t, word] of wide ? ticks(...wide) : []) {
       add(plot.ticks, "path", { class: "axis", d: `M${place(plot, t)} ${plot.bottom}v5` });
       add(plot.ticks, "text", { class: "tick", x: place(plot, t), y: plot.bottom + 18, "text-anchor": "middle" }, word);
     }
@@ -77,7 +84,7 @@
     tip.appendChild(row);
   };
   const nearest = (curve, t) => {
-    const at = times[curve.times];
+    const at = curve.at || times[curve.times];
     const next = at.findIndex((other) => other >= t);
     if (next < 0) return at.length - 1;
     if (curve.steps || next === 0) return next;
@@ -110,7 +117,7 @@
     spec.curves.forEach((curve, c) => {
       if (plot.curves[c].style.display || !curve.values.length) return;
       const point = nearest(curve, t);
-      const near = curve.steps || Math.abs(place(plot, times[curve.times][point]) - px) < 40;
+      const near = curve.steps || Math.abs(place(plot, (curve.at || times[curve.times])[point]) - px) < 40;
       if (curve.values[point] !== null && near) line(curve.name, data.words[curve.values[point]]);
     });
     tip.hidden = false;
@@ -120,7 +127,6 @@
   };
 
   // ---- zoom
-  const back = document.getElementById("zoom-out");
   const show = (wanted) => {
     const [low, high] = data.time;
     zoom = null;
@@ -133,8 +139,6 @@
     root.dataset.zoom = zoom ? zoom.map((v) => v.toFixed(2)).join("-") : "whole";
     plots.filter((p) => !p.spec.range).forEach(update);
   };
-  if (back) back.addEventListener("click", () => show(null));
-
   const listen = (plot) => {
     const { svg, choice } = plot;
     let drag = null;
@@ -179,18 +183,23 @@
 
   const toggles = (plot) => {
     const items = plot.svg.closest("figure").querySelectorAll("[data-curve]");
-    const hidden = new Set();
+    const hidden = new Set([...items].filter((item) => hiddenCurves.has(plot.spec.id + item.textContent)));
     const own = (item) => item.dataset.curve.split(" ").map(Number);
     for (const item of items.length < 2 ? [] : items) {
-      const turn = () => {
-        if (!hidden.delete(item)) hidden.add(item);
+      const draw = () => {
         item.setAttribute("aria-pressed", String(!hidden.has(item)));
         const off = new Set([...hidden].flatMap(own));
         plot.curves.forEach((curve, c) => { curve.style.display = off.has(c) ? "none" : ""; });
       };
+      const turn = () => {
+        if (!hidden.delete(item)) hidden.add(item);
+        const name = plot.spec.id + item.textContent;
+        hiddenCurves[hidden.has(item) ? "add" : "delete"](name);
+        draw();
+      };
       item.setAttribute("role", "button");
       item.setAttribute("tabindex", "0");
-      item.setAttribute("aria-pressed", "true");
+      draw();
       item.addEventListener("click", turn);
       item.addEventListener("keydown", (event) => {
         if (event.key === "Enter" || event.key === " ") { event.preventDefault(); turn(); }
@@ -198,35 +207,70 @@
     }
   };
 
-  // ---- beginning
-  for (const spec of data.plots) {
-    const svg = document.getElementById("plot-" + spec.id);
-    const inner = svg && svg.querySelector("svg");
-    if (!inner) continue;
-    const { x, width, height } = inner.viewBox.baseVal;
-    const [top, bottom] = ["top", "bottom"].map((edge) => +inner.dataset[edge]);
-    const plot = { spec, svg, inner, left: x + EDGE, right: x + width - EDGE, top, bottom, height };
-    plot.curves = inner.querySelectorAll(".curve");
-    plot.ticks = svg.querySelector(".ticks");
-    plot.whole = [...plot.ticks.childNodes];
-    plot.names = [...svg.querySelectorAll(".names text")].map((name) => [name, +name.getAttribute("x")]);
-    plot.cursor = add(svg, "path", { class: "cursor", visibility: "hidden" });
-    plot.choice = add(svg, "rect", { class: "choice", y: top, height: bottom - top, visibility: "hidden" });
-    svg.classList.add("live");
-    plots.push(plot);
-    listen(plot);
-    toggles(plot);
-  }
+  // ---- a page that grows
+  // Adds a point at the end of a curve. Whether the picture can show it: it has such a curve, and its y axis reaches so far.
+  const append = (id, names, t_s, seconds, value, word) => {
+    const plot = plots.find((one) => one.spec.id === id && one.spec.y);
+    const c = plot ? plot.spec.curves.findIndex((curve) => names.includes(curve.name)) : -1;
+    if (c < 0) return false;
+    const curve = plot.spec.curves[c], path = plot.curves[c], t = t_s - data.began;
+    const at = curve.at ||= [...times[curve.times]];
+    const before = at.length ? at[at.length - 1] : -Infinity;
+    if (t < before + 0.004) return true;
+    const begins = t - before > 1.5 * seconds || curve.values[at.length - 1] === null;
+    at.push(t);
+    curve.values.push(value === null ? null : data.words.push(word) - 1);
+    data.time[1] = Math.max(data.time[1], t);
+    if (value === null) return true;
+    const [low, high, log] = plot.spec.y;
+    const share = log ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value - low) / (high - low);
+    const x = place(plot, t, drawn);
+    const y = plot.bottom - Math.min(1, Math.max(0, share)) * (plot.bottom - plot.top);
+    const step = path.classList.contains("dots") ? `M${x} ${y}h0` : `${begins ? "M" : "L"}${x} ${y}`;
+    path.setAttribute("d", path.getAttribute("d") + step);
+    return value >= low && value <= high;
+  };
+  const grow = () => plots.filter((plot) => !plot.spec.range).forEach(update);
 
-  const theme = document.getElementById("theme");
-  theme.hidden = false;
-  theme.addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark"
-      : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-  });
-  const hint = document.getElementById("zoom-hint");
-  if (hint) hint.hidden = false;
+  // ---- beginning; once more with every fresh page
+  const start = () => {
+    read();
+    plots.length = 0;
+    tip.hidden = true;
+    back = document.getElementById("zoom-out");
+    if (back) back.addEventListener("click", () => show(null));
+    for (const spec of data.plots) {
+      const svg = document.getElementById("plot-" + spec.id);
+      const inner = svg && svg.querySelector("svg");
+      if (!inner) continue;
+      const { x, width, height } = inner.viewBox.baseVal;
+      const [top, bottom] = ["top", "bottom"].map((edge) => +inner.dataset[edge]);
+      const plot = { spec, svg, inner, left: x + EDGE, right: x + width - EDGE, top, bottom, height };
+      plot.curves = inner.querySelectorAll(".curve");
+      plot.ticks = svg.querySelector(".ticks");
+      plot.whole = [...plot.ticks.childNodes];
+      plot.names = [...svg.querySelectorAll(".names text")].map((name) => [name, +name.getAttribute("x")]);
+      plot.cursor = add(svg, "path", { class: "cursor", visibility: "hidden" });
+      plot.choice = add(svg, "rect", { class: "choice", y: top, height: bottom - top, visibility: "hidden" });
+      svg.classList.add("live");
+      plots.push(plot);
+      listen(plot);
+      toggles(plot);
+    }
+    const theme = document.getElementById("theme");
+    theme.hidden = false;
+    theme.addEventListener("click", () => {
+      const dark = root.dataset.theme ? root.dataset.theme === "dark"
+        : matchMedia("(prefers-color-scheme: dark)").matches;
+      root.dataset.theme = dark ? "light" : "dark";
+    });
+    const hint = document.getElementById("zoom-hint");
+    if (hint) hint.hidden = false;
+    if (zoom) show(zoom);
+    root.dataset.plots = String(plots.length);
+  };
+  start();
+  window.sweatPage = { append, grow, redraw: start };
 
   // Paper can't be unfolded; tables behind plots, settings and plans would fill it.
   let closed = [];
@@ -237,5 +281,4 @@
   window.addEventListener("afterprint", () => closed.forEach((d) => { d.open = false; }));
 
   root.dataset.script = "on";
-  root.dataset.plots = String(plots.length);
 })();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::archive::{RecordedStepKind, RunCommand};
+use crate::archive::{RecordedStepKind, RunCommand, RunState};
 
 use crate::analysis::number_format::{
     format_count, format_number, format_percent, format_plural, format_ratio, format_time,
@@ -71,7 +71,11 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
         record::files_section(findings),
         "</main>".to_owned(),
         record::page_footer(findings),
-        data_element(main.iter().chain(&more).chain(still.iter().map(|(plot, _)| plot)), &time),
+        data_element(
+            main.iter().chain(&more).chain(still.iter().map(|(plot, _)| plot)),
+            &time,
+            (findings.head.state == RunState::Running).then_some(findings.timeline.began_s),
+        ),
     ]
 }
 
@@ -458,11 +462,12 @@ fn server_section(
     )
 }
 
-/// The element that the script reads.
+/// The element that the script reads. `began_s` as of `plots_json`.
 pub(super) fn data_element<'a>(
     plots: impl IntoIterator<Item = &'a Plot>,
     time: &PlotAxis,
+    began_s: Option<f64>,
 ) -> String {
-    let data = script_json(&plot_data::plots_json(plots, time));
+    let data = script_json(&plot_data::plots_json(plots, time, began_s));
     format!("<script type=\"application/json\" id=\"plot-data\">{data}</script>")
 }

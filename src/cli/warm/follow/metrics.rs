@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::base::http_head::{self, HttpError, RequestHead};
 use crate::base::{Clock, Nanos, RealClock, Stop};
-use crate::capture::ship::http::{self, HttpRequest};
 use crate::report::openmetrics::MetricsText;
 use crate::warm::follow::{FollowPhase, FollowStatus};
 
@@ -214,18 +214,28 @@ impl MetricsServer {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let until = clock.now() + Nanos::from(PATIENCE);
-        let answer = match http::read_head(&mut stream, &clock, until, &|| !stop.is_set()) {
+        let head = match http_head::read_head(&mut stream, &clock, until, &|| !stop.is_set()) {
             Ok(None) => return Ok(()),
-            Ok(Some(head)) => match http::parse_request(&head, None) {
-                Ok(HttpRequest::Metrics) => {
-                    let text = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    http::format_response("200 OK", TYPE, "", &text)
-                }
-                Ok(_) => http::not_found("see /metrics").to_response(),
-                Err(refused) => refused.to_response(),
-            },
+            Ok(Some(head)) => Ok(head),
+            Err(refused) => Err(refused),
+        };
+        let asked = head.and_then(|head| check_request(&RequestHead::parse(&head)?));
+        let answer = match asked {
+            Ok(()) => {
+                let text = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                http_head::format_response("200 OK", TYPE, "", &text)
+            }
             Err(refused) => refused.to_response(),
         };
         stream.write_all(answer.as_bytes())
+    }
+}
+
+/// There is one thing to ask for.
+fn check_request(head: &RequestHead<'_>) -> Result<(), HttpError> {
+    match (head.method, head.path) {
+        ("GET", "/metrics") => Ok(()),
+        ("GET", _) => Err(HttpError::new(404, "see /metrics")),
+        _ => Err(HttpError::new(405, "only GET is supported")),
     }
 }

@@ -1,19 +1,11 @@
-//! Heads of HTTP: what a reader asks for, and answers without a stream. Pure but for the socket it reads from.
-
-use std::io::{self, Read};
+//! What a reader of a log asks for.
 
 use super::mark::{LogMark, percent_decode};
 use super::stream::SessionSample;
 use super::watcher::StartPosition;
+use crate::base::Secret;
+use crate::base::http_head::{HttpError, RequestHead};
 use crate::base::zstd_codec::{HAS_ZSTD, WITHOUT_ZSTD};
-use crate::base::{Clock, Nanos, Secret};
-
-/// Bytes of the longest head.
-const MOST_HEAD: usize = 8 << 10;
-/// Fields of the longest head.
-const MOST_FIELDS: usize = 64;
-/// How long a handshake and a head may take to come, however slowly their bytes do.
-pub(super) const HEAD_TIME: Nanos = Nanos(5_000_000_000);
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,92 +30,9 @@ pub struct StreamRequest {
     pub(super) is_packed: bool,
 }
 
-/// A refusal: its number, its name, and what is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpError(pub(super) u16, &'static str, String);
-
-fn http_error(code: u16, why: impl Into<String>) -> HttpError {
-    let name = match code {
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        408 => "Request Timeout",
-        431 => "Request Header Fields Too Large",
-        505 => "HTTP Version Not Supported",
-        _ => "Service Unavailable",
-    };
-    HttpError(code, name, why.into())
-}
-
 /// Too many readers.
 pub(super) fn too_many_readers(most: usize) -> HttpError {
-    http_error(503, format!("already serving {most} readers"))
-}
-
-impl HttpError {
-    /// The whole answer.
-    pub fn to_response(&self) -> String {
-        let HttpError(code, name, why) = self;
-        let more = match code {
-            401 => "WWW-Authenticate: Bearer\r\n",
-            405 => "Allow: GET\r\n",
-            503 => "Retry-After: 5\r\n",
-            _ => "",
-        };
-        format_response(&format!("{code} {name}"), "text/plain", more, &format!("{why}\n"))
-    }
-}
-
-/// An answer with a body.
-pub fn format_response(status: &str, kind: &str, more: &str, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{more}\
-         Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-/// The answer to whom it is not here that they look for.
-pub fn not_found(why: &str) -> HttpError {
-    http_error(404, why)
-}
-
-/// Reads a head. The socket gives `WouldBlock` or `TimedOut` when nothing comes for a while. `None` where the peer left
-/// without a word.
-///
-/// # Errors
-/// When it is too long, comes too slowly, or has no end.
-pub fn read_head(
-    peer: &mut dyn Read,
-    clock: &impl Clock,
-    until: Nanos,
-    goes_on: &dyn Fn() -> bool,
-) -> Result<Option<Vec<u8>>, HttpError> {
-    let mut head = Vec::new();
-    let mut piece = [0; 1024];
-    while memchr::memmem::find(&head, b"\r\n\r\n").is_none() {
-        if head.len() > MOST_HEAD {
-            return Err(http_error(431, format!("a head has at most {MOST_HEAD} bytes")));
-        }
-        if clock.now() > until || !goes_on() {
-            return Err(http_error(408, "the request head did not arrive in time"));
-        }
-        match peer.read(&mut piece) {
-            Ok(0) if head.is_empty() => return Ok(None),
-            Ok(0) => return Err(http_error(400, "the request head is incomplete")),
-            Ok(read) => head.extend_from_slice(&piece[..read]),
-            Err(e) if is_pause(&e) => {}
-            Err(_) => return Ok(None),
-        }
-    }
-    Ok(Some(head))
-}
-
-/// Whether a socket only has nothing just now.
-pub(super) fn is_pause(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+    HttpError::new(503, format!("already serving {most} readers"))
 }
 
 /// What a head asks for.
@@ -131,48 +40,24 @@ pub(super) fn is_pause(error: &io::Error) -> bool {
 /// # Errors
 /// When it is no head, or asks for what is not there.
 pub fn parse_request(head: &[u8], token: Option<&Secret>) -> Result<HttpRequest, HttpError> {
-    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
-    let mut parsed = httparse::Request::new(&mut fields);
-    match parsed.parse(head) {
-        Ok(httparse::Status::Complete(_)) => {}
-        Err(httparse::Error::TooManyHeaders) => {
-            return Err(http_error(431, format!("a head has at most {MOST_FIELDS} fields")));
-        }
-        _ => return Err(http_error(400, "this is not an HTTP request head")),
+    let parsed = RequestHead::parse(head)?;
+    if token.is_some_and(|token| !parsed.has_bearer(token)) {
+        return Err(HttpError::new(401, "the token is missing or wrong"));
     }
-    let field = |name: &str| {
-        let found = parsed.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
-        found.map(|field| field.value)
-    };
-    if let Some(token) = token {
-        let given = field("authorization").and_then(|value| value.strip_prefix(b"Bearer "));
-        if !given
-            .is_some_and(|given| constant_time_eq(given.trim_ascii(), token.reveal().as_bytes()))
-        {
-            return Err(http_error(401, "the token is missing or wrong"));
-        }
+    if parsed.method != "GET" {
+        return Err(HttpError::new(405, "only GET is supported"));
     }
-    if parsed.method != Some("GET") {
-        return Err(http_error(405, "only GET is supported"));
-    }
-    let path = parsed.path.unwrap_or_default();
-    let (path, words) = path.split_once('?').unwrap_or((path, ""));
-    match path {
+    match parsed.path {
         // Chunks are of HTTP/1.1.
-        "/slow" if parsed.version != Some(1) => Err(http_error(505, "this server speaks HTTP/1.1")),
+        "/slow" if !parsed.is_version_11 => Err(HttpError::new(505, "this server speaks HTTP/1.1")),
         "/slow" => {
-            let takes_zstd = HAS_ZSTD && field("accept-encoding").is_some_and(accepts_zstd);
-            Ok(HttpRequest::Slow(parse_query(words, takes_zstd)?))
+            let takes_zstd = HAS_ZSTD && parsed.field("accept-encoding").is_some_and(accepts_zstd);
+            Ok(HttpRequest::Slow(parse_query(parsed.query, takes_zstd)?))
         }
         "/status" => Ok(HttpRequest::Status),
         "/metrics" => Ok(HttpRequest::Metrics),
         _ => Ok(HttpRequest::Other),
     }
-}
-
-/// Compares in a time that tells nothing of the texts but their lengths.
-fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
 /// `gzip, zstd;q=0.5`
@@ -194,7 +79,7 @@ fn parse_query(words: &str, takes_zstd: bool) -> Result<StreamRequest, HttpError
     };
     for word in words.split('&').filter(|word| !word.is_empty()) {
         let (name, value) = word.split_once('=').unwrap_or((word, "1"));
-        let wrong = |what: &str| http_error(400, format!("{name} is {what}"));
+        let wrong = |what: &str| HttpError::new(400, format!("{name} is {what}"));
         let is_yes = || match value {
             "1" | "yes" | "true" => Ok(true),
             "0" | "no" | "false" => Ok(false),
@@ -227,7 +112,7 @@ fn parse_query(words: &str, takes_zstd: bool) -> Result<StreamRequest, HttpError
             "zstd" => {
                 wanted.is_packed = is_yes()?;
                 if wanted.is_packed && !HAS_ZSTD {
-                    return Err(http_error(400, WITHOUT_ZSTD));
+                    return Err(HttpError::new(400, WITHOUT_ZSTD));
                 }
             }
             // Others may be told apart by those who read the words elsewhere.
@@ -250,12 +135,11 @@ fn parse_start(value: &str) -> Option<StartPosition> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::SimClock;
     use proptest::prelude::*;
 
     fn of(line: &str, fields: &str) -> Result<HttpRequest, u16> {
         let head = format!("{line}\r\nHost: x\r\n{fields}\r\n");
-        parse_request(head.as_bytes(), None).map_err(|refused| refused.0)
+        parse_request(head.as_bytes(), None).map_err(|refused| refused.code)
     }
 
     fn slow(words: &str) -> Result<StreamRequest, u16> {
@@ -300,38 +184,16 @@ mod tests {
         let token = Secret::new("abc");
         let with = |value: &str| {
             let head = format!("GET /status HTTP/1.1\r\nAuthorization: {value}\r\n\r\n");
-            parse_request(head.as_bytes(), Some(&token)).map_err(|refused| refused.0)
+            parse_request(head.as_bytes(), Some(&token)).map_err(|refused| refused.code)
         };
         assert_eq!(with("Bearer abc"), Ok(HttpRequest::Status));
         for wrong in ["Bearer abd", "Bearer ab", "Bearer ", "abc", "Basic abc"] {
             assert_eq!(with(wrong), Err(401), "{wrong}");
         }
         assert_eq!(
-            parse_request(b"GET /status HTTP/1.1\r\n\r\n", Some(&token)).map_err(|r| r.0),
+            parse_request(b"GET /status HTTP/1.1\r\n\r\n", Some(&token)).map_err(|r| r.code),
             Err(401)
         );
-    }
-
-    #[test]
-    fn a_head_that_drips_or_has_no_end_is_refused() {
-        struct Drip(SimClock, u64);
-        impl Read for Drip {
-            fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-                self.0.advance(Nanos(self.1));
-                out[0] = b'x';
-                Ok(1)
-            }
-        }
-        let clock = SimClock::default();
-        let slowly =
-            read_head(&mut Drip(clock.clone(), 1_000_000_000), &clock, HEAD_TIME, &|| true);
-        assert_eq!(slowly.map_err(|refused| refused.0), Err(408));
-        let clock = SimClock::default();
-        let fast = read_head(&mut Drip(clock.clone(), 1), &clock, HEAD_TIME, &|| true);
-        assert_eq!(fast.map_err(|refused| refused.0), Err(431));
-        let cut = read_head(&mut &b"GET / HTTP"[..], &clock, HEAD_TIME, &|| true);
-        assert_eq!(cut.map_err(|refused| refused.0), Err(400));
-        assert_eq!(read_head(&mut &b""[..], &clock, HEAD_TIME, &|| true), Ok(None));
     }
 
     proptest! {

@@ -15,7 +15,7 @@ use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
 };
 
-use super::http::is_pause;
+use crate::base::http_head::is_pause;
 
 /// Where machines keep the authorities they believe.
 const AUTHORITIES: &[&str] = &[

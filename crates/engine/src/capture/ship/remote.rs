@@ -11,11 +11,11 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::chunk_decoder::{ChunkDecoder, HttpChunk};
-use super::http::is_pause;
 use super::live::{IDLE, LiveLog, MarkOffsets, RemoteAccess};
 use super::peer::{PeerStream, client_config};
 use super::serve::HEARTBEAT;
 use super::tail::gap_banner;
+use crate::base::http_head::is_pause;
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
 
 /// How long the other side may say nothing until it counts as gone: several beats.

@@ -16,6 +16,7 @@ use super::peer::PeerStream;
 use super::pending_connections::PendingConnections;
 use super::stream::{LogStream, ShipStats};
 use super::watcher::{LogHandle, LogWatcher};
+use crate::base::http_head::{self, HttpError};
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
 use crate::plan::RefusedError;
 
@@ -187,12 +188,12 @@ impl LogServer {
         let Ok(mut peer) = PeerStream::from_accepted(socket, self.plan.tls.as_ref()) else {
             return;
         };
-        let until = self.clock.now() + http::HEAD_TIME;
+        let until = self.clock.now() + http_head::HEAD_TIME;
         let is_late = || self.clock.now() > until || stop.is_set();
         if peer.finish_handshake(&is_late).is_err() {
             return;
         }
-        let head = match http::read_head(&mut peer, &self.clock, until, &|| !stop.is_set()) {
+        let head = match http_head::read_head(&mut peer, &self.clock, until, &|| !stop.is_set()) {
             Ok(None) => return,
             Ok(Some(head)) => Ok(head),
             Err(refused) => Err(refused),
@@ -202,10 +203,10 @@ impl LogServer {
             Ok(HttpRequest::Slow(_)) if !self.add_reader(id, address) => {
                 Err(http::too_many_readers(self.plan.most_readers))
             }
-            Ok(HttpRequest::Other) => Err(http::not_found(
-                "the paths here are /slow, /status and \
-                                                           /metrics",
-            )),
+            Ok(HttpRequest::Other) => {
+                let why = "the paths here are /slow, /status and /metrics";
+                Err(HttpError::new(404, why))
+            }
             asked => asked,
         };
         if let Ok(HttpRequest::Slow(wanted)) = asked {
@@ -242,21 +243,21 @@ impl LogServer {
     fn send_response(
         &self,
         peer: &mut PeerStream,
-        asked: Result<HttpRequest, http::HttpError>,
+        asked: Result<HttpRequest, HttpError>,
         entrance: &LogHandle,
         stop: &Stop,
     ) -> io::Result<()> {
         let text = match asked {
             Ok(HttpRequest::Metrics) => {
                 let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-                http::format_response(
+                http_head::format_response(
                     "200 OK",
                     kind,
                     "",
                     &metrics::openmetrics_text(self, entrance),
                 )
             }
-            Ok(_) => http::format_response(
+            Ok(_) => http_head::format_response(
                 "200 OK",
                 "application/json",
                 "",
@@ -281,7 +282,7 @@ impl LogServer {
         while self.clock.now() < until && !stop.is_set() {
             match peer.read(&mut piece) {
                 Ok(1..) => {}
-                Err(e) if http::is_pause(&e) => {}
+                Err(e) if http_head::is_pause(&e) => {}
                 _ => return,
             }
         }
@@ -388,7 +389,7 @@ impl LogServer {
                         return Err(io::ErrorKind::TimedOut.into());
                     }
                 }
-                Err(e) if http::is_pause(&e) => {
+                Err(e) if http_head::is_pause(&e) => {
                     let is_late = is_late(taken_at);
                     if is_late {
                         self.counts.cut.fetch_add(1, Ordering::Relaxed);
