@@ -10,6 +10,7 @@ mod comparison;
 mod effects;
 pub(super) mod escape;
 mod heatmap;
+mod histograms;
 mod labels;
 mod legend;
 mod levels;
