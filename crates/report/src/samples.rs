@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use super::order_entry;
 
+use crate::archive::DurationCounts;
+
 use crate::analysis::{
     AnswerSentence, AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, BlockPair,
     CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassTimes, ComparisonVerdict,
@@ -41,6 +43,7 @@ pub(super) fn audit_sample() -> RunFindings {
             AuditRate {
                 name: "tpmC".to_owned(),
                 help: "new orders/min, rolled back ones too".to_owned(),
+                class: Some("new_order".to_owned()),
                 count: 617_280,
                 value: 12_345.6,
                 efficiency: Some(0.96),
@@ -48,6 +51,7 @@ pub(super) fn audit_sample() -> RunFindings {
             AuditRate {
                 name: "NOPM".to_owned(),
                 help: "committed new orders/min".to_owned(),
+                class: None,
                 count: 611_110,
                 value: 12_222.2,
                 efficiency: None,
@@ -76,6 +80,13 @@ pub(super) fn audit_sample() -> RunFindings {
             ),
         ],
         classes: Vec::new(),
+        durations: vec![DurationCounts {
+            clause: "5.6.3".to_owned(),
+            label: "think time, new order".to_owned(),
+            bin_s: 0.5,
+            counts: (0..96).map(|bin| 5000 - 50 * bin).collect(),
+            longer: 17,
+        }],
     });
     findings
 }

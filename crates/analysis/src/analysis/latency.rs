@@ -3,10 +3,13 @@
 use crate::archive::Trial;
 use crate::recorder::{Histogram, SparseHistogram, new_histogram};
 
-use super::findings::{LatencySummary, SpectrumPoint};
+use super::findings::{LatencyHistogram, LatencySummary, SpectrumPoint};
 
 /// Points of a spectrum per factor of ten of 1/(1-q).
 const SPECTRUM_POINTS_PER_DECADE: u32 = 20;
+/// Bins of a histogram of equal widths, and how many times the 90th percentile they reach.
+const LATENCY_BINS: usize = 40;
+const REACH: f64 = 4.0;
 
 /// One histogram with the events of all.
 pub(super) fn sum_histograms(histograms: &[Histogram]) -> Histogram {
@@ -122,9 +125,35 @@ pub(super) fn percentile_spectrum(histogram: &Histogram) -> Vec<SpectrumPoint> {
     points
 }
 
+/// How many events took how long, in bins of equal width; `None` without events.
+pub(super) fn latency_histogram(histogram: &Histogram) -> Option<LatencyHistogram> {
+    let p90_s = histogram.value_at_quantile(0.9) as f64 / 1e9;
+    let bin_s = REACH * p90_s / LATENCY_BINS as f64;
+    if histogram.is_empty() || bin_s <= 0.0 {
+        return None;
+    }
+    let (mut counts, mut longer) = (vec![0; LATENCY_BINS], 0);
+    for cell in histogram.iter_recorded() {
+        let bin = (cell.value_iterated_to() as f64 / 1e9 / bin_s) as usize;
+        *counts.get_mut(bin).unwrap_or(&mut longer) += cell.count_since_last_iteration();
+    }
+    Some(LatencyHistogram { bin_s, counts, longer })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bins_reach_four_times_the_90th_percentile() {
+        let all = histogram((1..=1000).map(|us| us * 1000).chain([5_000_000, 6_000_000]));
+        let found = latency_histogram(&all).unwrap();
+        assert!((found.bin_s - 90.2e-6).abs() < 0.2e-6, "{}", found.bin_s);
+        assert_eq!((found.counts.len(), found.longer), (40, 2));
+        assert_eq!(found.counts.iter().sum::<u64>(), 1000);
+        assert!((89..=91).contains(&found.counts[0]), "{}", found.counts[0]);
+        assert_eq!(latency_histogram(&new_histogram()), None);
+    }
 
     fn histogram(values: impl Iterator<Item = u64>) -> Histogram {
         let mut all = new_histogram();

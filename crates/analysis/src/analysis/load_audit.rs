@@ -20,6 +20,7 @@ pub(super) fn judge_audit(trial: &Trial, seconds: f64) -> Option<AuditFinding> {
         Some(AuditRate {
             name: rate.name.clone(),
             help: rate.help.clone(),
+            class: rate.class.clone(),
             count: rate.count,
             value: rate.value(seconds)?,
             efficiency: rate.most_per_minute.filter(|most| *most > 0.0).map(|m| per_minute / m),
@@ -31,6 +32,7 @@ pub(super) fn judge_audit(trial: &Trial, seconds: f64) -> Option<AuditFinding> {
         rates: rates.collect(),
         rules: audit.counts.iter().map(judge_count).chain(limits).collect(),
         classes: audit_classes(trial, audit),
+        durations: audit.durations.clone(),
     })
 }
 
@@ -208,6 +210,7 @@ mod tests {
                     most_s: 5.0,
                 }],
                 restart_codes: vec![1213],
+                durations: Vec::new(),
             }),
             ..Trial::default()
         }

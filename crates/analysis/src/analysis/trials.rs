@@ -169,6 +169,7 @@ fn class_findings(
         name: name.clone(),
         response: summary(response, class),
         failed: summary(failed, class),
+        histogram: response.get(class).and_then(latency::latency_histogram),
     };
     names.iter().enumerate().map(found).collect()
 }

@@ -45,7 +45,7 @@ mod watch;
 mod writer;
 
 pub use crate::recorder::{
-    BrokenRow, CrashRound, DataState, DataVerdict, DataVerdicts, LedgerBalance,
+    BrokenRow, CrashRound, DataState, DataVerdict, DataVerdicts, DurationCounts, LedgerBalance,
 };
 pub use baselines::{is_same_folder, name_baseline, read_baselines, reason_to_keep, remove_run};
 pub use convert::{finite_counters, join_variables};

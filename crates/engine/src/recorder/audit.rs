@@ -14,9 +14,27 @@ pub struct LoadAudit {
     pub rates: Vec<NamedRate>,
     /// How long events of a class may take.
     pub limits: Vec<LatencyLimit>,
+    /// How long what is no event took, how often.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub durations: Vec<DurationCounts>,
     /// Error codes of the server after which an event is begun again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restart_codes: Vec<u16>,
+}
+
+/// How often something took how long that is no event, as thinking between two of them: counted in bins of equal width.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DurationCounts {
+    /// Where it is asked for: `5.6.3`.
+    pub clause: String,
+    /// What took so long, in a few words.
+    pub label: String,
+    /// Width of a bin, seconds; the first begins at 0.
+    pub bin_s: f64,
+    /// How many fell into each bin.
+    pub counts: Vec<u64>,
+    /// How many were longer than the last bin reaches.
+    pub longer: u64,
 }
 
 /// How long events of a class may take at a percentile.
@@ -85,6 +103,9 @@ pub struct NamedRate {
     pub help: String,
     /// How many there were in the load.
     pub count: u64,
+    /// The class whose good events are what it counts; `None` where they are not all of a class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// The length of time that it is given for, seconds.
     pub per_s: f64,
     /// The most that the workload's pace allows, per minute; `None` where there is no such limit.
@@ -96,7 +117,7 @@ impl NamedRate {
     /// A rate for a minute.
     pub fn per_minute(name: &str, help: &str, count: u64) -> NamedRate {
         let [name, help] = [name, help].map(str::to_owned);
-        NamedRate { name, help, count, per_s: 60.0, most_per_minute: None }
+        NamedRate { name, help, count, class: None, per_s: 60.0, most_per_minute: None }
     }
 
     /// The rate over a load of this length.

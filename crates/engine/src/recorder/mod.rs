@@ -19,7 +19,7 @@ mod sparse;
 mod tests;
 mod types;
 
-pub use audit::{AuditBand, AuditCount, LatencyLimit, LoadAudit, NamedRate};
+pub use audit::{AuditBand, AuditCount, DurationCounts, LatencyLimit, LoadAudit, NamedRate};
 pub use collect::{LoadEnding, Recorder};
 pub use crash_rounds::{CrashRound, LedgerBalance};
 pub use data_verdicts::{BrokenRow, DataState, DataVerdict, DataVerdicts};

@@ -11,6 +11,7 @@ mod costs;
 mod effects;
 pub(super) mod escape;
 mod heatmap;
+mod histograms;
 mod labels;
 mod legend;
 mod levels;

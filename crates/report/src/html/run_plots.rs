@@ -21,6 +21,7 @@ pub(super) fn main_plots(findings: &RunFindings) -> Vec<Plot> {
     let all = [
         throughput_plot(findings, &variants),
         latency_plot(findings, &variants),
+        named_rate_plot(findings, &variants),
         pool_plot(findings, &variants),
         reads_plot(findings, &variants),
         bytes_plot(findings, &variants),
@@ -207,6 +208,30 @@ fn latency_plot(findings: &RunFindings, variants: &RunVariants) -> Plot {
         log: true,
         shades: findings.timeline.heat.as_ref().map(HeatmapLayer::from_heat),
         curves,
+        ..Plot::default()
+    }
+}
+
+/// The first rate under a name of its own that counts a class's events; a plot without curves where there is none.
+fn named_rate_plot(findings: &RunFindings, variants: &RunVariants) -> Plot {
+    let trials = &findings.results.trials;
+    let rates = trials.iter().filter_map(|trial| trial.audit.as_ref()).flat_map(|a| &a.rates);
+    let Some((rate, class)) = rates.filter_map(|r| Some((r, r.class.as_ref()?))).next() else {
+        return Plot::default();
+    };
+    let per_minute = |interval: &IntervalFinding| {
+        let trial = &trials[interval.trial];
+        let place = trial.classes.iter().position(|known| known.name == *class)?;
+        let is_whole = trial.audit.is_some() && !interval.partial && interval.seconds > 0.0;
+        let counted = interval.class_times.iter().find(|times| times.class == place);
+        is_whole.then(|| counted.map_or(0, |c| c.events) as f64 * 60.0 / interval.seconds)
+    };
+    let (id, name) = ("named-rate", &rate.name);
+    Plot {
+        id,
+        title: format!("{name}, {}", rate.help),
+        about: format!("{name} in each interval of the load: {}.", rate.help),
+        curves: interval_curves(findings, variants, name, 2, CurveStyle::Dots, per_minute),
         ..Plot::default()
     }
 }

@@ -19,8 +19,8 @@ use super::escape::{escape_html, script_json, sentence_html, unbroken_numbers};
 use super::legend::{background_legend, curve_legend};
 use super::plot::{Plot, PlotFrame, SMALL, WIDE};
 use super::{
-    bars, capacity, capitalize_first, costs, levels, plot_data, record, replay, run_plots, scaling,
-    spectrum, tables, verdicts, waits,
+    bars, capacity, capitalize_first, costs, histograms, levels, plot_data, record, replay, run_plots,
+    scaling, spectrum, tables, verdicts, waits,
 };
 
 /// All of it, in order: the answer, then the picture or the table that the command is about, caveats, and the rest.
@@ -109,6 +109,9 @@ fn untimed_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
     let mut plots = vec![(spectrum::spectrum_plot(&findings.results), tall_frame())];
     let low = PlotFrame { height: 230.0, ..tall_frame() };
     plots.extend(spectrum::histogram_plot(findings).map(|plot| (plot, low)));
+    let small = histograms::class_plots(&findings.results).into_iter();
+    let small = small.chain(histograms::duration_plots(&findings.results));
+    plots.extend(small.map(|plot| (plot, SMALL)));
     plots.extend(replay::replay_plots(findings));
     plots.extend(scaling::scaling_plots(findings));
     plots.extend(capacity::capacity_plot(findings).map(|plot| (plot, tall_frame())));
@@ -415,6 +418,7 @@ pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame
     if !classes.is_empty() {
         out += &format!("<h3>By class</h3>{classes}");
     }
+    out += &small_figures(still, &histograms::class_plots(findings));
     let steps = tables::steps_table(findings);
     if !steps.is_empty() {
         out += &format!("<h3>Steps inside events</h3>{steps}");
@@ -426,8 +430,17 @@ pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame
         let header = escape_html(header);
         out += &format!("<h3>Audit</h3><p>{header}</p>{rates}{audit}");
     }
+    out += &small_figures(still, &histograms::duration_plots(findings));
     out += &tables::figures_tables(findings);
     out + "</section>"
+}
+
+/// These of the small plots, side by side; empty without any.
+fn small_figures(still: &[(Plot, PlotFrame)], shown: &[Plot]) -> String {
+    match shown.iter().map(|plot| untimed_figure(still, plot.id)).collect::<String>() {
+        figures if figures.is_empty() => figures,
+        figures => format!("<div class=\"pairs\">{figures}</div>"),
+    }
 }
 
 /// Of a plot that is not over time.

@@ -57,6 +57,22 @@ fn the_first_screen_has_machine_answer_and_levels() {
 }
 
 #[test]
+fn an_order_entry_shows_its_classes_its_rate_over_time_and_its_think_times() {
+    let page = page_of(&samples::order_entry_sample());
+    let plots = ["data-plot=\"named-rate\"", "data-plot=\"class-1\"", "data-plot=\"duration-1\""];
+    in_order(&page, &plots);
+    assert_eq!(page.matches("data-plot=\"class-").count(), 5);
+    let rate = page.split(plots[0]).nth(1).unwrap().split("</figure>").next().unwrap();
+    assert!(rate.contains("tpmC, new orders/min, rolled back ones too"), "{rate}");
+    assert!(page.contains("<h3>Think time, new order</h3>"));
+    assert!(page.contains("<h3>new_order, p90 ") && page.contains("response time, ms"));
+    // One class is what the whole load's histogram shows.
+    let mut one = samples::order_entry_sample();
+    one.results.trials[0].classes.truncate(1);
+    assert!(!page_of(&one).contains("data-plot=\"class-1\""));
+}
+
+#[test]
 fn waits_come_first_where_they_were_asked_for() {
     let mut findings = samples::sweep_sample();
     findings.head.command = crate::archive::RunCommand::Waits;

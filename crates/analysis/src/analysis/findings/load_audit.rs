@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::recorder::DurationCounts;
+
 /// What they say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AuditFinding {
@@ -13,6 +15,9 @@ pub struct AuditFinding {
     pub rules: Vec<AuditRule>,
     /// Classes that have a limit, in the workload's order.
     pub classes: Vec<AuditClass>,
+    /// How long what is no event took, how often.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub durations: Vec<DurationCounts>,
 }
 
 /// How events of a class ended.
@@ -56,6 +61,9 @@ pub struct AuditRate {
     pub name: String,
     /// What it counts.
     pub help: String,
+    /// The class whose good events are what it counts; absent where they are not all of a class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// How many there were in the load.
     pub count: u64,
     /// The rate.

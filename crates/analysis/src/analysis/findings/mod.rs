@@ -44,7 +44,10 @@ pub use steady::{
 pub use timeline::{
     IntervalFinding, LatencyHeatmap, ProbeSeries, RunTimeline, SeriesUnit, TimelineStep,
 };
-pub use trial::{ClassFinding, CostItem, StageFinding, TrialFinding, UnbegunArrivals, WorkCount};
+pub use trial::{
+    ClassFinding, CostItem, LatencyHistogram, StageFinding, TrialFinding, UnbegunArrivals,
+    WorkCount,
+};
 pub use waits::{
     CheckFinding, CheckOutcome, HealthLevel, NoiseItem, WaitFinding, WaitGroup, WaitSource,
     WaitTracingCost,

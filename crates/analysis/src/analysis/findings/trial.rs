@@ -158,6 +158,21 @@ pub struct ClassFinding {
     pub response: LatencySummary,
     /// Response times of failed events.
     pub failed: LatencySummary,
+    /// How often which response time was, of good events.
+    #[serde(skip)]
+    pub histogram: Option<LatencyHistogram>,
+}
+
+/// How many events took how long, in bins of equal width from 0 to four times their 90th percentile: what clause 5.6.1 of
+/// TPC-C 5.11 wants drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyHistogram {
+    /// Width of a bin, seconds.
+    pub bin_s: f64,
+    /// Events in each bin.
+    pub counts: Vec<u64>,
+    /// Events that took longer than the last bin reaches.
+    pub longer: u64,
 }
 
 /// A stage of an open loop whose rate changes.

@@ -11,7 +11,7 @@ use super::schema::DISTRICTS;
 use super::transactions::TransactionEnding;
 use super::worker::RETRIED;
 use crate::base::Nanos;
-use crate::recorder::{AuditBand, AuditCount, LatencyLimit, LoadAudit, NamedRate};
+use crate::recorder::{AuditBand, AuditCount, DurationCounts, LatencyLimit, LoadAudit, NamedRate};
 
 /// Name of the class of deliveries that a terminal has queued.
 pub(super) const DEFERRED_NAME: &str = "deferred_delivery";
@@ -19,6 +19,10 @@ pub(super) const DEFERRED_NAME: &str = "deferred_delivery";
 /// and the one that each terminal has not dealt to its end adds three standard deviations of at most 3.8 payments, where the
 /// shares are 0.33 % and more above their bounds (0.17 % for the small shares, at 1.6 cards).
 const DECK_SAMPLES: f64 = 3_500.0;
+/// Bins of the think times after new orders, and their width in seconds at full scale: up to four times the mean, as clause
+/// 5.6.3 wants it drawn.
+const THINK_BINS: usize = 96;
+const THINK_BIN_S: f64 = 0.5;
 /// Most new orders a minute that a warehouse's ten terminals can enter: 12.86 (clause 4.2.1).
 const MOST_ORDERS_PER_MINUTE: f64 = 12.86;
 
@@ -107,17 +111,51 @@ impl AuditCounts {
 }
 
 /// The counts of all terminals of a load.
-#[derive(Debug, Default)]
-pub(super) struct AuditBook(Mutex<Vec<Arc<AuditCounts>>>);
+#[derive(Debug)]
+pub(super) struct AuditBook {
+    counts: Mutex<Vec<Arc<AuditCounts>>>,
+    /// Think times after new orders, by bin; the last one holds the longer ones.
+    thinks: [AtomicU64; THINK_BINS + 1],
+}
+
+impl Default for AuditBook {
+    fn default() -> AuditBook {
+        AuditBook { counts: Mutex::default(), thinks: [const { AtomicU64::new(0) }; _] }
+    }
+}
 
 impl AuditBook {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<AuditCounts>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A load begins.
     pub(super) fn clear(&self) {
         self.lock().clear();
+        self.thinks.iter().for_each(|bin| bin.store(0, Ordering::Relaxed));
+    }
+
+    /// A terminal has thought about the answer to a new order. Terminals share the bins, as they think seldom.
+    pub(super) fn note_think(&self, think: Nanos, time_scale: f64) {
+        let width = THINK_BIN_S * time_scale;
+        let bin = if width > 0.0 { (think.to_seconds() / width) as usize } else { 0 };
+        self.thinks[bin.min(THINK_BINS)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Clause 5.6.3.
+    fn think_times(&self, settings: &TpccSettings) -> Option<DurationCounts> {
+        let mut counts: Vec<u64> =
+            self.thinks.iter().map(|bin| bin.load(Ordering::Relaxed)).collect();
+        if settings.time_scale <= 0.0 || counts.iter().all(|count| *count == 0) {
+            return None;
+        }
+        Some(DurationCounts {
+            clause: "5.6.3".to_owned(),
+            label: "think time, new order".to_owned(),
+            bin_s: THINK_BIN_S * settings.time_scale,
+            longer: counts.pop().unwrap_or(0),
+            counts,
+        })
     }
 
     /// The counts of one more terminal.
@@ -135,7 +173,8 @@ impl AuditBook {
             true => (warehouses * DISTRICTS) as usize,
             false => self.lock().len(),
         };
-        sums.into_audit(settings, warehouses, terminals)
+        let durations = self.think_times(settings).into_iter().collect();
+        LoadAudit { durations, ..sums.into_audit(settings, warehouses, terminals) }
     }
 }
 
@@ -236,6 +275,7 @@ impl AuditSums {
             NamedRate::per_minute("tpmC", "new orders/min, rolled back ones too", self.new_orders),
             NamedRate::per_minute("NOPM", "committed new orders/min", committed),
         ];
+        rates[0].class = Some(TransactionKind::NewOrder.name().to_owned());
         if settings.paced && settings.time_scale > 0.0 {
             let most = MOST_ORDERS_PER_MINUTE * f64::from(warehouses) / settings.time_scale;
             rates[0].most_per_minute = Some(most);
@@ -245,7 +285,29 @@ impl AuditSums {
             counts,
             rates,
             limits: latency_limits(settings.paced),
+            durations: Vec::new(),
             restart_codes: RETRIED.to_vec(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn think_times_are_counted_in_bins_of_their_scale() {
+        let settings = TpccSettings { paced: true, time_scale: 0.1, ..TpccSettings::default() };
+        let book = AuditBook::default();
+        assert_eq!(book.think_times(&settings), None);
+        for milliseconds in [0, 49, 50, 4_799, 4_800, 12_000] {
+            book.note_think(Nanos(milliseconds * 1_000_000), settings.time_scale);
+        }
+        let found = book.think_times(&settings).unwrap();
+        assert!((found.bin_s - 0.05).abs() < 1e-12);
+        assert_eq!((found.counts.len(), found.counts[0], found.counts[1]), (96, 2, 1));
+        assert_eq!((found.counts[95], found.longer), (1, 2));
+        book.clear();
+        assert_eq!(book.think_times(&settings), None);
     }
 }

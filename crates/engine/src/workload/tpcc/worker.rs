@@ -102,6 +102,7 @@ impl<'a> TpccWorker<'a> {
         }
         if let Some((TransactionKind::NewOrder, think)) = transaction.thought {
             self.counts.note_thought(think);
+            self.workload.audit.note_think(think, self.workload.settings.time_scale);
         }
         Ok(())
     }
