@@ -477,6 +477,7 @@ const OTHER_MEANINGS: &[(&str, &str)] = &[
     ("queries", "statements of any workload, as sysbench counts them"),
     ("threads", "a flag, an axis of sweeps, a word of servers"),
     ("variables", "a key of reports"),
+    ("ycsb", "a format of reports"),
 ];
 
 /// Warming by a replay is the workload `replay` told other things.

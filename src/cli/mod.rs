@@ -59,6 +59,7 @@ mod tpcc_mysql;
 mod waits;
 mod warm;
 mod watch;
+mod ycsb;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -71,6 +72,7 @@ use defaults::UserDefaults;
 use exit::CommandOutcome;
 use mysql_warmup::WarmupCall;
 use tpcc_mysql::ProgramCall;
+use ycsb::YcsbCall;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
 const COMMANDS: &[CommandEntry] = &[
@@ -115,7 +117,9 @@ type CommandEntry =
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let call = ProgramCall::from_args(&args);
-    argv::wipe_passwords(&call.as_ref().map(ProgramCall::password_places).unwrap_or_default());
+    let mut secrets = call.as_ref().map(ProgramCall::password_places).unwrap_or_default();
+    secrets.extend(ycsb::password_places(&args));
+    argv::wipe_passwords(&secrets);
     if let Some(call) = call {
         return call.run();
     }
@@ -125,6 +129,18 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     if let Some(called) = slap::own_words(&args) {
         return slap::run_program(&called);
     }
+    let args = match ycsb::own_call(&args) {
+        None => args,
+        Some(YcsbCall::Bench(args)) => args,
+        Some(YcsbCall::Print(text)) => {
+            mysql_warmup::print_text(text);
+            return CommandOutcome::Done.into();
+        }
+        Some(YcsbCall::Wrong(why)) => {
+            ycsb::print_mistake(&why);
+            return CommandOutcome::Usage.into();
+        }
+    };
     let args = match mysql_warmup::own_call(&args) {
         None => args,
         Some(WarmupCall::Warm { mut args, lacks_password }) => {

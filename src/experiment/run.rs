@@ -299,7 +299,12 @@ impl StepRunner<'_, '_, '_> {
             return Ok(());
         }
         facts::write_data_sizes(self.run, self.plan, &self.environment);
+        let before = self.workload.load_note();
         self.workload.check_ready(self.run.stop)?;
+        // Some is known only once the data are there.
+        if let Some(note) = self.workload.load_note().filter(|note| before.as_ref() != Some(note)) {
+            self.run.add_note(&note);
+        }
         facts::write_reach(self.run, self.workload);
         self.write_statements()
     }

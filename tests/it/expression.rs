@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use sweat::base::{RealClock, Stop};
 use sweat::client::Target;
@@ -10,7 +11,7 @@ use sweat::plan::{AddressPlan, LoadPlan, Mistake, Options};
 use sweat::recorder::{MeasuredFigures, Recording};
 use sweat::workload::{Endpoint, KINDS, Workload};
 
-use crate::cli::{World, err, expect, nap, out};
+use crate::cli::{World, err, expect, nap, out, signal};
 use crate::fixture::{self, Fixture};
 
 /// Our statements under way, as the server lists them.
@@ -93,6 +94,14 @@ fn assert_measures(target: &Target) {
     assert!(has_note(&run(&*ready(target, &given).unwrap()).1, "[CACHED] (select count"));
     let given = [("expr", "(select count(*) from t where id < rand() * 50)"), ("passes", "1")];
     assert!(has_note(&run(&*ready(target, &given).unwrap()).1, "[READS] (select count"));
+
+    let mut session = target.connect(&Stop::new()).unwrap();
+    session
+        .run_command("CREATE FUNCTION twice(a INT) RETURNS INT DETERMINISTIC RETURN 2 * a")
+        .unwrap();
+    let given = [("expr", "abs(twice(4))"), ("passes", "1"), ("per", "2ms")];
+    let note = "[UDF] abs(twice(4)): twice is a stored function";
+    assert!(has_note(&run(&*ready(target, &given).unwrap()).1, note));
 
     assert!(why(target, &[("expr", "nosuch(1)")]).contains("[MISSING] 1305"));
     assert!(why(target, &[("expr", "1 +")]).contains("1064"));
@@ -194,6 +203,24 @@ fn figures_reach_the_report() {
         own["is_told_apart"] == false
     };
     assert!((0..4).any(|_| is_same()), "an expression differs from itself");
+}
+
+#[test]
+fn an_interrupt_ends_the_statement_under_way() {
+    let server = fixture::mariadb();
+    let target = database(&server);
+    let socket = format!("--socket={}", server.sandbox.meta().socket.display());
+    let words = ["bench", "expression", "-u", "root", &socket, "sha1(@x)", "--per=5s", "-q"];
+    let world = World::new();
+    let mut child = world.start(&words);
+    let mut session = target.connect(&Stop::new()).unwrap();
+    while session.query_rows(OURS).unwrap().rows.is_empty() {
+        assert_eq!(child.try_wait().unwrap(), None, "it runs");
+        nap(20);
+    }
+    signal(&child, Signal::INT);
+    assert_none_left(&target);
+    expect(&child.wait_with_output().unwrap(), 130);
 }
 
 /// A server does not notice that its client was killed.

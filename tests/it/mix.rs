@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sweat::base::{RealClock, Stop};
+use sweat::base::{RealClock, Stop, StopReason};
 use sweat::client::Target;
 use sweat::driver;
 use sweat::plan::{AddressPlan, EnginePlan, LoadPlan};
 use sweat::recorder::{EventErrorKind, Recording};
+use sweat::server::ServerControl as _;
 use sweat::workload::{DataJob, Endpoint, Workload, check_options, find_kind, sql};
 
+use crate::cli::until;
 use crate::fixture::{self, Fixture};
 
 /// The counter of transactions that ran again.
@@ -125,6 +127,166 @@ fn transfers_are_done_whole_or_not_at_all() {
         cleanup(&*workload).unwrap();
         assert_eq!(server.sql("SHOW TABLES FROM bank"), "");
     }
+}
+
+#[test]
+fn transfers_stay_whole_when_the_load_or_the_server_is_cut() {
+    let mut server = fixture::mariadb();
+    let target = database(&server, "bank");
+    let workload = build(&example("tpcb"), &[], &target).unwrap();
+    prepare(&*workload, 2, 7).unwrap();
+    workload.check_ready(&Stop::new()).unwrap();
+    let long = LoadPlan {
+        time: Some(Duration::from_secs(60)),
+        ..events(4, 1_000_000, EnginePlan::Threads)
+    };
+    let transfers = |server: &Fixture| -> u64 {
+        server.sql("SELECT COUNT(*) FROM bank.history").parse().unwrap()
+    };
+    // Ctrl-C.
+    let stop = Stop::new();
+    let record = std::thread::scope(|scope| {
+        let load = scope.spawn(|| {
+            let clock = RealClock::start_now();
+            driver::run_load(&long, 7, &*workload, clock, &stop, &mut |_| {})
+        });
+        until("some transfers", || transfers(&server) > 50);
+        stop.set(StopReason::Interrupted);
+        load.join().unwrap().unwrap()
+    });
+    assert!(record.total.event_count() > 0);
+    let sums = balances(&server);
+    assert!(sums.iter().all(|sum| *sum == sums[0]) && sums[0] != "0", "{sums:?}");
+    // kill -9 of the server.
+    let before = transfers(&server);
+    let stop = Stop::new();
+    std::thread::scope(|scope| {
+        let load = scope.spawn(|| {
+            let clock = RealClock::start_now();
+            let _ = driver::run_load(&long, 8, &*workload, clock, &stop, &mut |_| {});
+        });
+        until("some more", || transfers(&server) > before + 50);
+        server.sandbox.kill();
+        stop.set(StopReason::Interrupted);
+        load.join().unwrap();
+    });
+    server.sandbox.start(&Vec::new()).unwrap();
+    let sums = balances(&server);
+    assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
+    assert!(transfers(&server) > before);
+}
+
+#[test]
+fn names_may_be_reserved_words_and_sizes_multiples_of_the_pool() {
+    for server in servers() {
+        let target = database(&server, "names");
+        let text = r#"
+format = 1
+[table.order]
+rows = "0.01x-pool"
+key = "primary key (`group`)"
+[table.order.columns]
+group = {type = "int not null", expr = ":row"}
+select = {type = "varchar(100) not null", text = {length = 100}}
+[value]
+id = {int = [1, "rows(order)"]}
+[transaction.x]
+steps = [ {sql = "select `select` from `order` where `group` = :id", expect = {rows = "1"}} ]
+"#;
+        let file = write_file(&server, "names.toml", text);
+        let workload = build(&file, &[], &target).unwrap();
+        prepare(&*workload, 1, 7).unwrap();
+        let record = run(&*workload, &events(2, 100, EnginePlan::Threads));
+        assert!(record.errors.is_empty(), "{:?}", record.errors);
+        let size =
+            "SELECT @@innodb_buffer_pool_size / 100; SELECT COUNT(*) * 133 FROM names.`order`";
+        let size: Vec<f64> = server.sql(size).lines().map(|line| line.parse().unwrap()).collect();
+        assert!((0.9..1.1).contains(&(size[1] / size[0])), "{size:?}");
+        // A second time changes nothing.
+        prepare(&*workload, 1, 7).unwrap();
+        cleanup(&*workload).unwrap();
+        assert_eq!(server.sql("SHOW TABLES FROM names"), "");
+    }
+}
+
+#[test]
+fn statements_that_read_whole_tables_are_named_before_the_load() {
+    for server in servers() {
+        let target = database(&server, "scans");
+        let text = r#"
+format = 1
+[table.t]
+rows = 5000
+key = "primary key (a)"
+[table.t.columns]
+a = {type = "int not null", expr = ":row"}
+b = {type = "int not null", expr = ":row"}
+[value]
+id = {int = [1, 5000]}
+fresh = {unique = {from = "stored(t) + 1", step = "shared"}}
+[transaction.x]
+begin = false
+steps = [
+  {sql = "select * from t where a = :id"},
+  {sql = "select count(b) from t where b = :id"},
+  {sql = "insert into t values (:fresh, 0)"},
+  {sql = "update t set b = 1 where b = :fresh"} ]
+"#;
+        let file = write_file(&server, "scans.toml", text);
+        let workload = build(&file, &[], &target).unwrap();
+        prepare(&*workload, 1, 7).unwrap();
+        server.sql("ANALYZE TABLE scans.t");
+        assert_eq!(workload.load_note(), None, "nobody was asked yet");
+        run(&*workload, &events(1, 1, EnginePlan::Threads));
+        let note = workload.load_note().unwrap();
+        for part in
+            ["[FULL-SCAN] line 16: transaction.x.steps[1] reads all of t, about ", "steps[3]"]
+        {
+            assert!(note.contains(part), "{part} is not in {note}");
+        }
+        assert_eq!(note.matches("FULL-SCAN").count(), 2, "{note}");
+        // What was drawn to explain them is not lost.
+        assert_eq!(server.sql("SELECT MAX(a) FROM scans.t"), "5001");
+    }
+}
+
+#[test]
+fn kinds_of_sessions_log_in_as_others() {
+    let server = fixture::mariadb();
+    let target = database(&server, "users");
+    server.sql(
+        "CREATE USER reader@localhost IDENTIFIED BY 'x'; GRANT SELECT ON users.* TO reader@localhost; \
+         CREATE TABLE users.seen (who VARCHAR(80), n INT)",
+    );
+    let text = |variable: &str| {
+        format!(
+            r#"
+format = 1
+[transaction.look]
+steps = [ {{sql = "select current_user()", expect = {{value = "reader@localhost"}}}} ]
+[transaction.note]
+steps = [ {{sql = "insert into seen values (current_user(), 1)"}} ]
+[session.reader]
+user = "reader"
+password-env = "{variable}"
+mix = {{look = 1}}
+[session.writer]
+mix = {{note = 1}}
+"#
+        )
+    };
+    let said = build(&write_file(&server, "a.toml", &text("SWEAT_NOT_SET")), &[], &target);
+    assert!(why(said).contains("SWEAT_NOT_SET is not set"));
+    // The harness sets this one, and a wrong password is a password.
+    let file = write_file(&server, "b.toml", &text("PATH"));
+    let workload = build(&file, &[], &target).unwrap();
+    let said = why(workload.check_ready(&Stop::new()));
+    assert!(said.contains("session.reader") && said.contains("1045"), "{said}");
+    let path = std::env::var("PATH").unwrap();
+    server.sql(&format!("ALTER USER reader@localhost IDENTIFIED BY '{path}'"));
+    let record = run(&*workload, &events(4, 100, EnginePlan::Threads));
+    assert!(record.errors.is_empty(), "{:?}", record.errors);
+    assert_eq!(server.sql("SELECT DISTINCT who LIKE 'reader%' FROM users.seen"), "0");
 }
 
 #[test]
@@ -327,10 +489,22 @@ fn ycsb_runs_its_workloads_on_keys_of_either_program() {
                 assert!((rows - 50.5).abs() < 5.0, "{rows}");
             }
         }
-        // Rows that are not there are errors.
+        // Whose keys they are is seen before a load.
         let other = if number == 0 { "go" } else { "java" };
-        let record = run(&*of("c", other), &events(2, 200, EnginePlan::Threads));
-        assert!(record.total.error_count() > 150, "{}", record.total.error_count());
+        let found = why(of("c", other).check_ready(&Stop::new()));
+        assert!(found.contains("table usertable: it has keys of"), "{found}");
+        let judged = |keys: &str| {
+            let stop = Stop::new();
+            let mut job = DataJob { threads: 1, seed: 1, stop: &stop, progress: &mut |_| {} };
+            of("a", keys).check_data(&mut job).unwrap()
+        };
+        assert!(judged(keys).all_hold(), "{:?}", judged(keys));
+        let broken: Vec<_> = judged(other).broken().map(|one| one.id.clone()).collect();
+        assert_eq!(broken, ["K1", "K3"]);
+        // Rows that are not there are errors.
+        server.sql("DELETE FROM ycsb.usertable WHERE ycsb_key NOT LIKE 'user%1'");
+        let record = run(&*of("c", keys), &events(2, 200, EnginePlan::Threads));
+        assert!(record.total.error_count() > 50, "{}", record.total.error_count());
         assert!(record.errors.iter().all(|e| e.error.kind == EventErrorKind::Check));
         cleanup(&*of("a", keys)).unwrap();
     }

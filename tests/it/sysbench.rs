@@ -130,6 +130,8 @@ const SYSTEM_CASES: &[&str] = &[
     "cpu --events=2 --cpu-max-prime=10 --verbosity=4 run",
     "memory --memory-block-size=3 run",
     "memory --memory-block-size=4 run",
+    "memory --memory-block-size=1X run",
+    "memory --memory-block-size= run",
     "memory --memory-total-size=0 --time=1 run",
     "memory --memory-total-size=1M --verbosity=4 --threads=2 run",
     "memory --memory-total-size=10M --memory-oper=none run",

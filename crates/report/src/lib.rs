@@ -19,6 +19,7 @@ mod statements;
 pub mod sysbench;
 mod text;
 pub mod tpcc_mysql;
+mod ycsb;
 
 pub use data_verdicts::{
     crash_rounds_json, crash_rounds_text, data_verdicts_json, data_verdicts_text,
@@ -52,6 +53,7 @@ pub const FORMATS: &[ReportFormat] = &[
     openmetrics::FORMAT,
     tpcc_mysql::FORMAT,
     dbt2::FORMAT,
+    ycsb::FORMAT,
 ];
 
 /// Name of the page in a run folder.

@@ -107,6 +107,26 @@ fn formats_of_other_programs_are_golden_and_refuse_other_loads() {
 }
 
 #[test]
+fn the_lines_of_ycsb_have_both_series_and_what_failed() {
+    let mut findings = samples::bench_findings();
+    let class = &mut findings.results.trials[0].classes[0];
+    "READ".clone_into(&mut class.name);
+    class.response.max_s = Some(0.25);
+    class.failed = class.service.clone();
+    class.failed.events = 2;
+    class.failed.p95_s = None;
+    let text = shown("ycsb", findings);
+    golden(text.clone(), "ycsb.txt");
+    let is_line = |line: &str| line.starts_with('#') || line.split(", ").count() == 3;
+    assert!(text.lines().all(is_line), "{text}");
+    let twice = shown("ycsb", samples::comparison_sample());
+    assert!(twice.contains("\n# "), "each load has its name:\n{twice}");
+    let format = find_format("ycsb").unwrap();
+    let nothing = analyse_run(&RunRecord::default());
+    assert_eq!(format.refusal(&nothing).as_deref(), Some("the run has no load"));
+}
+
+#[test]
 fn json_is_golden_and_as_the_schema_says() {
     golden(shown("json", samples::demo_findings()), "demo.json");
     let path =

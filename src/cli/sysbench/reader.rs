@@ -242,6 +242,11 @@ impl TestOptions {
         self.0.iter().map(plain).collect()
     }
 
+    /// What was typed for one.
+    pub(super) fn typed_text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|(_, value)| value.as_deref().unwrap_or_default())
+    }
+
     /// The plain value of one.
     pub(super) fn plain_value(&self, name: &str) -> Option<String> {
         self.plain_values().into_iter().find(|(known, _)| known == name).map(|(_, value)| value)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::load::{LoadTest, run_test};
 use super::lookup::SYSTEM_TESTS;
 use super::option_table::{OptionGroup, find_option};
-use super::reader::{SysbenchWords, WordsError, read_lax_number, read_size};
+use super::reader::{SysbenchWords, TestOptions, WordsError, read_lax_number, read_size};
 use super::settings::CommonSettings;
 use super::{FAILED, OK, fail_words, help_text};
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
@@ -19,6 +19,8 @@ struct SystemTest<'a> {
     settings: &'a CommonSettings,
     /// What was given, by sysbench's names.
     given: BTreeMap<String, String>,
+    /// As it was typed, for messages.
+    typed: &'a TestOptions,
     stop: &'a Stop,
 }
 
@@ -75,7 +77,7 @@ pub(super) fn run_system(
         _ => return fail_words(&WordsError(format!("Unknown command: {command}"))),
     }
     let given = values.iter().cloned().chain(options.plain_values()).collect();
-    let test = SystemTest { name, settings, given, stop };
+    let test = SystemTest { name, settings, given, typed: &options, stop };
     test.run_command(command).unwrap_or_else(|fatal| {
         settings.console.print_fatal(&fatal);
         FAILED
@@ -132,7 +134,11 @@ impl SystemTest<'_> {
     /// Says what can't be as sysbench says it.
     fn check_options(&self, command: &str) -> Result<(), String> {
         let wrong = |name: &str, end: &str| {
-            Err(format!("Invalid value for {name}: {}{end}", self.text(name)))
+            let typed = match self.typed.typed_text(name).unwrap_or_else(|| self.text(name)) {
+                "" => "(null)",
+                typed => typed,
+            };
+            Err(format!("Invalid value for {name}: {typed}{end}"))
         };
         let is_one_of = |name: &str, all: &[&str]| all.contains(&self.text(name));
         match self.name {

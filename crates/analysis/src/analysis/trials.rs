@@ -61,7 +61,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         unbegun: unbegun_arrivals(trial, tried),
         service: latency::summarize_histogram(&latency::sum_histograms(&trial.service)),
         lateness: latency::summarize_histogram(&trial.lateness),
-        classes: class_findings(&trial.classes, &trial.response, &trial.failed),
+        classes: class_findings(&trial.classes, &trial.response, &trial.service, &trial.failed),
         audit: load_audit::judge_audit(trial, seconds),
         figures: figures::figures_of(trial),
         stages: stages::stage_findings(trial),
@@ -152,7 +152,7 @@ fn step_findings(trial: &Trial) -> Vec<ClassFinding> {
         true => &trial.event_steps,
         false => &trial.event_step_labels,
     };
-    let mut steps = class_findings(names, &trial.step_latency, &trial.step_failed);
+    let mut steps = class_findings(names, &trial.step_latency, &[], &trial.step_failed);
     steps.retain(|step| step.response.events + step.failed.events > 0);
     steps
 }
@@ -160,6 +160,7 @@ fn step_findings(trial: &Trial) -> Vec<ClassFinding> {
 fn class_findings(
     names: &[String],
     response: &[Histogram],
+    service: &[Histogram],
     failed: &[Histogram],
 ) -> Vec<ClassFinding> {
     let summary = |histograms: &[Histogram], class: usize| {
@@ -168,6 +169,7 @@ fn class_findings(
     let found = |(class, name): (usize, &String)| ClassFinding {
         name: name.clone(),
         response: summary(response, class),
+        service: summary(service, class),
         failed: summary(failed, class),
         histogram: response.get(class).and_then(latency::latency_histogram),
     };

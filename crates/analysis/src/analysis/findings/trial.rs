@@ -156,6 +156,9 @@ pub struct ClassFinding {
     pub name: String,
     /// Response times of good events.
     pub response: LatencySummary,
+    /// Service times of good events; nothing for steps.
+    #[serde(skip)]
+    pub service: LatencySummary,
     /// Response times of failed events.
     pub failed: LatencySummary,
     /// How often which response time was, of good events.

@@ -194,7 +194,34 @@ impl RoundSearch<'_> {
         let sort = prepared.first_value_sort().unwrap_or(ValueSort::Text);
         block_on(self.session.close_statement(prepared.prepared))?;
         notes.extend(describe_reads(expr, &explained));
+        notes.extend(self.describe_functions(expr));
         Ok(sort)
+    }
+
+    /// Which functions of the expression are not the server's own: stored ones, and those that were loaded into it. What this
+    /// account may not see is passed over.
+    fn describe_functions(&mut self, expr: &str) -> Option<String> {
+        let names = called_names(expr);
+        if names.is_empty() {
+            return None;
+        }
+        let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+        let list = list.join(",");
+        let loaded = match self.session.identity().product {
+            ServerProduct::MariaDb => "SELECT name FROM mysql.func WHERE name",
+            _ => "SELECT UDF_NAME FROM performance_schema.user_defined_functions WHERE UDF_NAME",
+        };
+        let stored = "SELECT ROUTINE_NAME FROM information_schema.ROUTINES \
+            WHERE ROUTINE_TYPE = 'FUNCTION' AND ROUTINE_SCHEMA = DATABASE() AND ROUTINE_NAME";
+        let mut found = Vec::new();
+        for (asked, what) in [(stored, "a stored function"), (loaded, "a loadable function")] {
+            let Ok(rows) = self.session.query_rows(&format!("{asked} IN ({list})")) else {
+                continue;
+            };
+            let named = (0..rows.rows.len()).filter_map(|row| rows.text_value(row, 0));
+            found.extend(named.map(|name| format!("{name} is {what}")));
+        }
+        (!found.is_empty()).then(|| format!("[UDF] {expr}: {}", found.join(", ")))
     }
 
     fn explain_error(&self, expr: &str, error: client::Error) -> anyhow::Error {
@@ -266,13 +293,21 @@ impl RoundSearch<'_> {
 
 /// Whether a function that may be in a component is called.
 fn calls_classic_hash(expr: &str) -> bool {
+    called_names(expr).iter().any(|name| CLASSIC_HASHES.contains(&&**name))
+}
+
+/// Words before a bracket, in lower case: functions, and a few words of SQL.
+fn called_names(expr: &str) -> Vec<String> {
     let lower = expr.to_ascii_lowercase();
-    let mut brackets = lower.match_indices('(').map(|(at, _)| lower[..at].trim_end());
+    let brackets = lower.match_indices('(').map(|(at, _)| lower[..at].trim_end());
     let last_word = |text: &str| {
         let word = text.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
-        word.is_some_and(|word| CLASSIC_HASHES.contains(&word))
+        word.filter(|word| !word.is_empty()).map(str::to_owned)
     };
-    brackets.any(last_word)
+    let mut names: Vec<String> = brackets.filter_map(last_word).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// How many rounds to try after these took so long; `None` once they are enough.
@@ -329,6 +364,7 @@ mod tests {
         for expr in ["sha2(@x, 256)", "md5", "my_md5x(1)"] {
             assert!(!calls_classic_hash(expr), "{expr}");
         }
+        assert_eq!(called_names("f(g (1), (2), F(3), 'x')"), ["f", "g"]);
     }
 
     #[test]

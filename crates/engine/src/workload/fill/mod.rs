@@ -28,7 +28,8 @@ pub(crate) const CHUNK_ROWS: u64 = 16_000;
 /// What filling sends, in words that are SQL where they can be.
 pub(crate) fn fill_statements(source: &dyn FillSource) -> Vec<String> {
     let mut list = Vec::new();
-    for (table, name) in source.table_names().iter().enumerate() {
+    for table in 0..source.table_names().len() {
+        let name = source.sql_name(table);
         list.push(source.create_table_sql(table));
         if source.rows_per_table() > 0 {
             let columns = source.filled_columns();
@@ -47,9 +48,13 @@ pub(crate) fn fill_statements(source: &dyn FillSource) -> Vec<String> {
 pub(crate) trait FillSource: Sync {
     /// Names of the tables.
     fn table_names(&self) -> &[String];
+    /// The name of one as statements have it.
+    fn sql_name(&self, table: usize) -> String {
+        self.table_names()[table].clone()
+    }
     /// Their columns.
     fn expected_columns(&self) -> Vec<ExpectedColumn<'_>>;
-    /// Those of them that a row has values for, in the order of its fields.
+    /// Those of them that a row has values for, in the order of its fields, as statements have them.
     fn filled_columns(&self) -> Vec<&str> {
         self.expected_columns().into_iter().map(|(name, ..)| name).collect()
     }

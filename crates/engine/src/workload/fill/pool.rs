@@ -171,7 +171,7 @@ impl<'a> FillPool<'a> {
         let count = self.source.rows_per_table().div_ceil(CHUNK_ROWS);
         let mut chunks: Vec<u64> = (0..count).collect();
         if existed {
-            let present = self.present_chunks(session, name, count)?;
+            let present = self.present_chunks(session, &self.source.sql_name(table), count)?;
             chunks.retain(|chunk| !present[*chunk as usize]);
         } else {
             let sql = self.source.create_table_sql(table);

@@ -4,6 +4,9 @@
 //! the server a conversion), LOAD DATA 3.0 s, INSERT as text 5 to 6 s, the bulk load of 10.6 (`unique_checks=0,
 //! foreign_key_checks=0`, empty table) 7 s.
 
+use std::sync::mpsc;
+use std::thread;
+
 use anyhow::{Context as _, bail};
 
 use crate::base::random::Rng;
@@ -44,7 +47,8 @@ pub(super) struct ChunkSender<'a> {
     batch: usize,
     /// The statement at hand, its table and how many rows it takes.
     insert: Option<(usize, usize, PreparedStatement)>,
-    row_buffer: RowBuffer,
+    /// One is filled while the other's rows are sent.
+    row_buffers: Vec<RowBuffer>,
     order: Vec<u32>,
 }
 
@@ -56,8 +60,8 @@ impl<'a> ChunkSender<'a> {
         let columns = source.filled_columns().len();
         let batch = rows_per_insert(&mut session, columns, source.longest_row())?;
         session.run_command("SET NAMES binary").context("set the session's character set")?;
-        let row_buffer = RowBuffer::default();
-        Ok(ChunkSender { session, source, batch, insert: None, row_buffer, order: Vec::new() })
+        let row_buffers = vec![RowBuffer::default(), RowBuffer::default()];
+        Ok(ChunkSender { session, source, batch, insert: None, row_buffers, order: Vec::new() })
     }
 
     /// Sends a piece; `existed` means that a part of it may be there.
@@ -95,11 +99,9 @@ impl<'a> ChunkSender<'a> {
         }
         self.session.run_command("BEGIN")?;
         let order = std::mem::take(&mut self.order);
-        let mut kept = 0;
-        for batch in order.chunks(self.batch) {
-            kept += self.insert_rows(table, first, batch)?;
-        }
+        let kept = self.insert_batches(table, first, &order);
         self.order = order;
+        let kept = kept?;
         self.session.run_command("COMMIT")?;
         if kept != length {
             bail!("the server kept {kept} of {length} rows from id {first} on");
@@ -114,7 +116,7 @@ impl<'a> ChunkSender<'a> {
         first: u64,
         last: u64,
     ) -> Result<(), Error> {
-        let name = &self.source.table_names()[table];
+        let name = self.source.sql_name(table);
         let range = format!("FROM {name} WHERE {key} BETWEEN {first} AND {last}");
         if self.session.query_scalar(&format!("SELECT COUNT(*) {range}"))?.as_deref() != Some("0") {
             self.session.run_command(&format!("DELETE {range}"))?;
@@ -122,14 +124,60 @@ impl<'a> ChunkSender<'a> {
         Ok(())
     }
 
-    /// Inserts the rows at these offsets; gives how many the server took.
-    fn insert_rows(&mut self, table: usize, first: u64, offsets: &[u32]) -> Result<u64, Error> {
-        let statement = self.prepare_insert(table, offsets.len())?;
-        self.row_buffer.clear();
-        for offset in offsets {
-            self.source.write_row(table, first + u64::from(*offset), &mut self.row_buffer);
+    /// Inserts the rows at these offsets, batch by batch; gives how many the server took. While the server takes one batch, a
+    /// thread makes the rows of the next.
+    fn insert_batches(&mut self, table: usize, first: u64, offsets: &[u32]) -> Result<u64, Error> {
+        let (source, size) = (self.source, self.batch);
+        let write = |rows: &mut RowBuffer, batch: &[u32]| {
+            rows.clear();
+            for offset in batch {
+                source.write_row(table, first + u64::from(*offset), rows);
+            }
+        };
+        if offsets.len() <= size {
+            let mut rows = self.row_buffers.pop().unwrap_or_default();
+            write(&mut rows, offsets);
+            let kept = self.insert_rows(table, offsets.len(), &rows);
+            self.row_buffers.push(rows);
+            return kept;
         }
-        let values = self.row_buffer.to_values();
+        let (give_full, full) = mpsc::channel();
+        let (give_empty, empty) = mpsc::channel();
+        for rows in self.row_buffers.drain(..) {
+            // The other end is there.
+            let _ = give_empty.send(rows);
+        }
+        let sender = &mut *self;
+        // What it owns goes with an error, so that the thread that waits for it ends.
+        let done = thread::scope(move |scope| {
+            let maker = scope.spawn(move || {
+                for batch in offsets.chunks(size) {
+                    let Ok(mut rows) = empty.recv() else { break };
+                    write(&mut rows, batch);
+                    if give_full.send(rows).is_err() {
+                        break;
+                    }
+                }
+                empty
+            });
+            let mut kept = 0;
+            for batch in offsets.chunks(size) {
+                let Ok(rows) = full.recv() else { break };
+                kept += sender.insert_rows(table, batch.len(), &rows)?;
+                let _ = give_empty.send(rows);
+            }
+            let empty = maker.join();
+            sender.row_buffers.extend(empty.iter().flat_map(mpsc::Receiver::try_iter));
+            Ok(kept)
+        });
+        self.row_buffers.resize_with(2, RowBuffer::default);
+        done
+    }
+
+    /// Inserts these rows; gives how many the server took.
+    fn insert_rows(&mut self, table: usize, count: usize, rows: &RowBuffer) -> Result<u64, Error> {
+        let statement = self.prepare_insert(table, count)?;
+        let values = rows.to_values();
         let done =
             block_on(self.session.execute_prepared(&mut Tally::default(), &statement, &values));
         Ok(done.map_err(|event| self.session.error_from_event(event))?.affected)
@@ -148,7 +196,7 @@ impl<'a> ChunkSender<'a> {
         let row = format!("({})", vec!["?"; columns.len()].join(","));
         let sql = format!(
             "INSERT INTO {} ({}) VALUES {}",
-            self.source.table_names()[table],
+            self.source.sql_name(table),
             columns.join(","),
             vec![row; rows].join(",")
         );

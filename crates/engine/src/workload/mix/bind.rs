@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 use super::dictionary::Dictionary;
 use super::draw::{DrawPart, DrawPlan, DrawRule, KeySampler, SlotField, SlotFormula, hash_bytes};
 use super::formula::{Formula, FormulaName, OwnedScalar};
+use super::settled::SettledNumbers;
 use super::spec::{
     ColumnSpec, DrawMode, LawSpec, MixSpec, NamedFormula, PickOrder, RuleSpec, TemplatePart,
     ValueSpec,
@@ -29,7 +30,7 @@ pub(super) struct ServerAnswers {
 }
 
 /// Rows that a table is assumed to have while no server was asked.
-const ASSUMED_ROWS: u64 = 1000;
+pub(super) const ASSUMED_ROWS: u64 = 1000;
 
 /// Why a name or a rule does not do, and what would.
 pub(super) type BindError = (String, Option<String>);
@@ -51,6 +52,8 @@ pub(super) struct ValueBinder<'s> {
     data: BTreeMap<String, usize>,
     dictionaries: Vec<Dictionary>,
     unique_starts: Vec<i64>,
+    /// Counters that are asked how far their numbers are stored.
+    followed: Vec<usize>,
 }
 
 impl<'s> ValueBinder<'s> {
@@ -74,12 +77,18 @@ impl<'s> ValueBinder<'s> {
             data: BTreeMap::new(),
             dictionaries: Vec::new(),
             unique_starts: Vec::new(),
+            followed: Vec::new(),
         }
     }
 
     pub(super) fn into_table(self) -> ValueTable {
         let least = i64::MIN;
+        let settled = self.unique_starts.iter().enumerate().map(|(counter, start)| {
+            let is_followed = self.followed.contains(&counter);
+            is_followed.then(|| SettledNumbers::new(start.saturating_sub(1)))
+        });
         ValueTable {
+            settled: settled.collect(),
             slots: self.slots,
             shared: self.dictionaries.iter().map(|_| AtomicU64::new(0)).collect(),
             dictionaries: self.dictionaries,
@@ -118,12 +127,39 @@ impl<'s> ValueBinder<'s> {
                     None => whole(self.rows_of(table).unwrap_or(ASSUMED_ROWS)),
                 }
             }
+            FormulaName::Last(name) => self.bind_last(name),
         }
+    }
+
+    /// How far the numbers of a unique value are stored: a slot of its own.
+    fn bind_last(&mut self, name: &str) -> Result<SlotFormula, BindError> {
+        let unique = self.slot_of(name)?;
+        let is_one = self.by_name.contains_key(name);
+        let DrawRule::Unique { counter, is_shared: true } = self.slots[unique].plan.rule else {
+            let hint = format!("{name} = {{unique = {{from = .., step = \"shared\"}}}}");
+            return Err((format!("`{name}` has no last number"), Some(hint)));
+        };
+        if !is_one {
+            let why = format!("`{name}` is drawn for each use, so it has no last number");
+            return Err((why, Some("leave out draw".to_owned())));
+        }
+        self.followed.push(counter);
+        let key = format!("last({name})");
+        let slot = match self.by_name.get(&key) {
+            Some(slot) => *slot,
+            None => {
+                let plan = DrawPlan { null_share: 0.0, rule: DrawRule::LastUnique { counter } };
+                self.add_slot(&key, SlotMode::Event, plan)
+            }
+        };
+        self.by_name.insert(key, slot);
+        Ok(Formula::Value(SlotField { slot, field: 0 }))
     }
 
     /// Rows of a table: as the file says, or as the server has them.
     pub(super) fn rows_of(&mut self, table: &str) -> Result<u64, BindError> {
-        if let Some(spec) = self.spec.tables.iter().find(|spec| spec.name == table) {
+        let own = self.spec.tables.iter().find(|spec| spec.name == table);
+        if let Some(spec) = own.filter(|spec| spec.times_pool.is_none()) {
             let rows = self.bind_formula(&spec.rows)?;
             let rows = rows.as_constant().and_then(|rows| rows.borrow_scalar().to_whole());
             let rows = rows.and_then(|rows| u64::try_from(rows).ok());
@@ -261,10 +297,22 @@ impl<'s> ValueBinder<'s> {
         let plain = |why: String| (why, None);
         let scatter_seed = |is_on: bool| is_on.then(|| hash_bytes(name.bytes()));
         Ok(match rule {
-            RuleSpec::Int { low, high, law, scatter } => {
+            RuleSpec::Int { low, high, law, scatter, among } => {
                 let scatter = scatter_seed(*scatter);
                 let (low, high) = (self.bind_formula(low)?, self.bind_formula(high)?);
-                return bind_int(low, high, *law, scatter);
+                let law = match (*law, among) {
+                    (LawSpec::Scrambled { is_go, .. }, Some(among)) => {
+                        let among = self.bind_formula(among)?;
+                        let among =
+                            among.as_constant().and_then(|of| of.borrow_scalar().to_whole());
+                        let among =
+                            among.and_then(|of| u64::try_from(of).ok()).filter(|of| *of > 0);
+                        let why = "among is not a number of keys".to_owned();
+                        LawSpec::Scrambled { is_go, among: among.ok_or((why, None))? }
+                    }
+                    (law, _) => law,
+                };
+                return bind_int(low, high, law, scatter);
             }
             RuleSpec::Real { low, high, digits } => DrawRule::Real {
                 low: self.bind_formula(low)?,
@@ -316,8 +364,8 @@ impl<'s> ValueBinder<'s> {
             }
             RuleSpec::Computed(formula) => DrawRule::Computed(self.bind_formula(formula)?),
             RuleSpec::Hash(formula) => DrawRule::Hash(self.bind_formula(formula)?),
-            RuleSpec::YcsbKey { number, is_go } => {
-                DrawRule::YcsbKey { number: self.bind_formula(number)?, is_go: *is_go }
+            RuleSpec::YcsbKey { number, form } => {
+                DrawRule::YcsbKey { number: self.bind_formula(number)?, form: *form }
             }
         })
     }
@@ -342,7 +390,11 @@ impl<'s> ValueBinder<'s> {
     /// Whether what a slot holds may be pasted into SQL.
     pub(super) fn may_paste(&self, place: SlotField) -> bool {
         match &self.slots[place.slot].plan.rule {
-            DrawRule::Keys(_) | DrawRule::Between(..) | DrawRule::Unique { .. } => true,
+            DrawRule::Keys(_)
+            | DrawRule::Between(..)
+            | DrawRule::Growing { .. }
+            | DrawRule::LastUnique { .. }
+            | DrawRule::Unique { .. } => true,
             rule => rule.picked_data().is_some_and(|data| {
                 self.facts.is_assumed || self.dictionaries[data].holds_words_only()
             }),
@@ -381,10 +433,15 @@ fn bind_int(
             let keys = KeySampler::new(ends.0, ends.1, law, scatter).map_err(|why| (why, None))?;
             Ok(DrawRule::Keys(keys))
         }
-        _ if law == LawSpec::Uniform && scatter.is_none() => Ok(DrawRule::Between(low, high)),
-        _ => {
-            let why = "a range whose ends change is uniform".to_owned();
-            Err((why, Some("leave out by and scatter".to_owned())))
+        _ if scatter.is_some() => {
+            let why = "a range whose ends change can't be scattered".to_owned();
+            Err((why, Some("leave out scatter, or use by = \"scrambled\"".to_owned())))
         }
+        _ if law == LawSpec::Uniform => Ok(DrawRule::Between(low, high)),
+        _ if matches!(law, LawSpec::Scrambled { among: 0, .. }) => {
+            let why = "over how many keys is it scattered? The range changes".to_owned();
+            Err((why, Some("among = 1000".to_owned())))
+        }
+        _ => Ok(DrawRule::Growing { low, high, law }),
     }
 }

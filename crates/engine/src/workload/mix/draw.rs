@@ -3,7 +3,8 @@
 //! the keys gets a percentile of the draws; hotspot, a share of the keys gets a share of the draws.
 
 use super::formula::{Formula, Scalar};
-use super::spec::{LawSpec, LengthSpec, PauseRule};
+use super::scrambled::ScrambledZipf;
+use super::spec::{LawSpec, LengthSpec, PauseRule, YcsbKeyForm};
 use crate::base::distribution::{Distribution, DistributionError, DistributionOptions};
 use crate::base::random::Rng;
 
@@ -32,6 +33,7 @@ enum KeyLaw {
     Exponential { gamma: f64 },
     Hotspot { hot: u64, draws: f64 },
     Normal { mean: f64, deviation: f64 },
+    Scrambled(ScrambledZipf),
 }
 
 impl KeySampler {
@@ -76,6 +78,10 @@ impl KeySampler {
             LawSpec::Normal { mean, deviation } => {
                 KeyLaw::Normal { mean: mean - low as f64, deviation }
             }
+            LawSpec::Scrambled { among, is_go } => {
+                let among = if among == 0 { count } else { among };
+                KeyLaw::Scrambled(ScrambledZipf::new(among, is_go))
+            }
         };
         let scatter = scatter.map(|seed| KeyPermutation::new(seed, count));
         Ok(KeySampler { low, count, law, scatter })
@@ -99,6 +105,7 @@ impl KeySampler {
                 let drawn = mean + deviation * draw_normal(rng);
                 drawn.round().clamp(0.0, (self.count - 1) as f64) as u64
             }
+            KeyLaw::Scrambled(zipf) => zipf.draw_key(self.count, rng),
         };
         let offset = self.scatter.as_ref().map_or(rank, |scatter| scatter.apply(rank));
         self.low.wrapping_add(offset as i64)
@@ -163,6 +170,35 @@ pub(super) fn ycsb_key_number(number: u64, is_go: bool) -> u64 {
     (hash_bytes(bytes) as i64).unsigned_abs()
 }
 
+/// A law over a range as it stood when a number was last drawn.
+#[derive(Clone, Debug)]
+pub(super) struct GrowingSampler {
+    ends: (i64, i64),
+    of: LawSpec,
+    keys: KeySampler,
+}
+
+impl GrowingSampler {
+    /// Draws from this range, for which `kept` is made anew where it has changed; `None` where it is empty.
+    pub(super) fn draw(
+        kept: &mut Option<Box<GrowingSampler>>,
+        ends: (i64, i64),
+        of: LawSpec,
+        rng: &mut Rng,
+    ) -> Option<i64> {
+        if let Some(sampler) = kept {
+            if (sampler.ends, sampler.of) != (ends, of) {
+                let keys = KeySampler::new(ends.0, ends.1, of, None).ok()?;
+                **sampler = GrowingSampler { ends, of, keys };
+            }
+            return Some(sampler.keys.draw(rng));
+        }
+        let keys = KeySampler::new(ends.0, ends.1, of, None).ok()?;
+        let sampler = kept.insert(Box::new(GrowingSampler { ends, of, keys }));
+        Some(sampler.keys.draw(rng))
+    }
+}
+
 /// A rule, with all names looked up.
 #[derive(Clone, Debug)]
 pub(super) enum DrawRule {
@@ -170,6 +206,16 @@ pub(super) enum DrawRule {
     Keys(KeySampler),
     /// A range whose ends are computed anew each time.
     Between(SlotFormula, SlotFormula),
+    /// The same by a law.
+    Growing {
+        low: SlotFormula,
+        high: SlotFormula,
+        law: LawSpec,
+    },
+    /// The highest number of a counter up to which all are stored.
+    LastUnique {
+        counter: usize,
+    },
     Real {
         low: SlotFormula,
         high: SlotFormula,
@@ -217,7 +263,7 @@ pub(super) enum DrawRule {
     Hash(SlotFormula),
     YcsbKey {
         number: SlotFormula,
-        is_go: bool,
+        form: YcsbKeyForm,
     },
 }
 
@@ -252,7 +298,9 @@ impl DrawRule {
     pub(super) fn for_each_slot(&self, told: &mut dyn FnMut(SlotField)) {
         let mut of = |formula: &SlotFormula| formula.for_each_name(&mut |name| told(*name));
         match self {
-            DrawRule::Between(low, high) | DrawRule::Real { low, high, .. } => {
+            DrawRule::Between(low, high)
+            | DrawRule::Growing { low, high, .. }
+            | DrawRule::Real { low, high, .. } => {
                 of(low);
                 of(high);
             }
@@ -340,6 +388,8 @@ mod tests {
             LawSpec::Exponential { percentile: 95.0, share: 0.5 },
             LawSpec::Hotspot { keys: 0.2, draws: 0.8 },
             LawSpec::Normal { mean: 0.0, deviation: 50.0 },
+            LawSpec::Scrambled { among: 0, is_go: false },
+            LawSpec::Scrambled { among: 5000, is_go: true },
         ];
         for law in laws {
             for (low, high) in [(1, 1), (-5, 5), (1, 1000), (i64::MAX - 3, i64::MAX)] {

@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use super::draw::{
-    DrawPart, DrawRule, SlotFormula, draw_length, hash_bytes, write_scalar, ycsb_key_number,
+    DrawPart, DrawRule, GrowingSampler, SlotFormula, draw_length, hash_bytes, write_scalar,
+    ycsb_key_number,
 };
 use super::formula::Scalar;
 use super::pieces::date_of_days;
-use super::spec::LengthSpec;
+use super::spec::{LawSpec, LengthSpec, YcsbKeyForm};
 use super::values::{CellKind, DrawSite, ValueCell, ValueState};
 use crate::base::Clock as _;
 use crate::base::random::Rng;
@@ -18,6 +19,8 @@ pub(super) struct DrawContext<'a, 'p> {
     pub(super) rng: &'a mut Rng,
     /// How far the value is in what it takes in turn.
     pub(super) position: &'a mut u64,
+    /// What it draws from where the range changes.
+    pub(super) growing: &'a mut Option<Box<GrowingSampler>>,
 }
 
 impl DrawContext<'_, '_> {
@@ -27,6 +30,11 @@ impl DrawContext<'_, '_> {
             DrawRule::Constant => {}
             DrawRule::Keys(keys) => cell.kind = CellKind::Int(keys.draw(self.rng)),
             DrawRule::Between(low, high) => self.draw_between(low, high, cell),
+            DrawRule::Growing { low, high, law } => self.draw_growing(low, high, *law, cell),
+            DrawRule::LastUnique { counter } => {
+                let settled = table.settled[*counter].as_ref();
+                cell.kind = settled.map_or(CellKind::Null, |of| CellKind::Int(of.last()));
+            }
             DrawRule::Real { low, high, digits } => self.draw_real(low, high, *digits, cell),
             DrawRule::Letters { length, letters } => {
                 cell.kind = CellKind::Text;
@@ -73,9 +81,13 @@ impl DrawContext<'_, '_> {
                 self.draw(found.map_or(last, |(_, rule)| rule), cell);
             }
             DrawRule::Computed(formula) => cell.set_scalar(self.state.evaluate(formula)),
-            DrawRule::YcsbKey { number, is_go } => {
+            DrawRule::YcsbKey { number, form } => {
                 let number = self.state.evaluate(number).to_whole().unwrap_or(0);
-                let key = ycsb_key_number(number as u64, *is_go);
+                let key = match form {
+                    YcsbKeyForm::Java => ycsb_key_number(number as u64, false),
+                    YcsbKeyForm::Go => ycsb_key_number(number as u64, true),
+                    YcsbKeyForm::Ordered => number as u64,
+                };
                 cell.kind = CellKind::Text;
                 cell.text.extend_from_slice(b"user");
                 write_scalar(Scalar::Int(key as i64), &mut cell.text);
@@ -96,6 +108,20 @@ impl DrawContext<'_, '_> {
         let span = high.wrapping_sub(low) as u64;
         let drawn = low.wrapping_add(self.rng.uniform_between(0, span) as i64);
         cell.kind = CellKind::Int(drawn);
+    }
+
+    fn draw_growing(
+        &mut self,
+        low: &SlotFormula,
+        high: &SlotFormula,
+        law: LawSpec,
+        cell: &mut ValueCell,
+    ) {
+        let low = self.state.evaluate(low).to_whole();
+        let Some(ends) = low.zip(self.state.evaluate(high).to_whole()) else { return };
+        if let Some(drawn) = GrowingSampler::draw(self.growing, ends, law, self.rng) {
+            cell.kind = CellKind::Int(drawn);
+        }
     }
 
     fn draw_real(

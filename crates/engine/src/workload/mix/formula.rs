@@ -150,6 +150,8 @@ pub(super) enum FormulaName {
     Stored(String),
     /// `count(data)`.
     Count(String),
+    /// `last(value)`: how far the numbers of a unique value are stored.
+    Last(String),
     /// `max(table.column)`: asked of the server before the load.
     Highest(String, String),
 }

@@ -165,12 +165,13 @@ impl FormulaParser<'_> {
             false => Err("a `)` is missing".to_owned()),
         };
         match name.as_str() {
-            "rows" | "count" | "stored" => {
+            "rows" | "count" | "stored" | "last" => {
                 let of = self.take_name()?;
                 end_call(self)?;
                 let what = match name.as_str() {
                     "rows" => FormulaName::Rows(of),
                     "stored" => FormulaName::Stored(of),
+                    "last" => FormulaName::Last(of),
                     _ => FormulaName::Count(of),
                 };
                 Ok(Formula::Value(what))
@@ -193,7 +194,7 @@ impl FormulaParser<'_> {
                 Ok(all)
             }
             _ => Err(format!(
-                "there is no function `{name}`; there are rows, stored, count, min, max"
+                "there is no function `{name}`; there are rows, stored, count, last, min, max"
             )),
         }
     }

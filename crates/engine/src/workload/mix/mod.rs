@@ -16,7 +16,10 @@ mod program;
 mod read;
 mod read_steps;
 mod run;
+mod scans;
+mod scrambled;
 mod sessions;
+mod settled;
 mod spec;
 mod table;
 #[cfg(test)]
@@ -35,21 +38,24 @@ use super::{
     BoxedWorker, DataJob, Endpoint, JobProgress, StatementPreview, WorkerContext, Workload,
     WorkloadKind, fill, sql,
 };
-use crate::base::Stop;
 use crate::base::reactor::block_on;
+use crate::base::{Secret, Stop};
 use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
-use crate::recorder::{CounterSpec, MOST_COUNTERS};
+use crate::recorder::{CounterSpec, DataVerdicts, MOST_COUNTERS};
 
-pub use self::import::{ImportedMix, import_mix};
+pub use self::import::{ImportedMix, import_mix, parse_properties};
 pub use self::ycsb::YcsbKind;
 
 use self::bind::ServerAnswers;
 use self::dictionary::Dictionary;
 use self::formula::{FormulaName, OwnedScalar};
 use self::program::{MixProgram, StatementPlan, compile_program};
-use self::spec::{DataSource, MixSpec, NamedFormula, PickOrder, RuleSpec};
-use self::table::{MixTable, TableOwner};
+use self::spec::{
+    DataSource, LoginSpec, MixSpec, NamedFormula, PickOrder, RuleSpec, SessionSpec,
+};
+use self::table::{MixTable, TableOwner, quote_name};
+use self::ycsb::TableKeys;
 
 /// The option that names the file.
 const FILE: &str = "file";
@@ -171,10 +177,18 @@ struct MixWorkload {
     path: PathBuf,
     /// How its tables are made.
     prepare_command: String,
+    /// Whose keys its table shall have, where they are YCSB's.
+    keys: Option<TableKeys>,
+    /// What was asked for and is not carried.
+    notes: Vec<String>,
     spec: MixSpec,
     /// Dictionaries of files and lists.
     files: BTreeMap<String, Dictionary>,
     target: Target,
+    /// Those of kinds of sessions that log in elsewhere or as others, by kind.
+    logins: Vec<Option<Target>>,
+    /// Statements that read whole tables; known after the check.
+    scans: OnceLock<Vec<String>>,
     assumed_facts: ServerAnswers,
     /// As it would be on a server that nobody asked.
     assumed: MixProgram,
@@ -203,11 +217,12 @@ impl MixWorkload {
         let assumed_facts = ServerAnswers { is_assumed: true, ..ServerAnswers::default() };
         let assumed = compile_program(&spec, &assumed_facts, &files);
         let mut mistakes = assumed.as_ref().err().map(|list| list.0.clone()).unwrap_or_default();
-        let facts = ServerAnswers::default();
+        let facts = assume_pool_tables(&spec);
         for table in &spec.tables {
             let made = MixTable::new(table, &spec, &files, &facts);
             mistakes.extend(made.err().into_iter().flat_map(|list| list.0));
         }
+        let logins = own_logins(&spec, &target, &mut mistakes);
         Mistakes::check(mistakes).map_err(|list| with_file(path, list))?;
         let assumed = assumed?;
         let prepare_command = format!("sweat bench mix {} prepare", path.display());
@@ -215,9 +230,13 @@ impl MixWorkload {
         Ok(MixWorkload {
             path,
             prepare_command,
+            keys: None,
+            notes: Vec::new(),
             spec,
             files,
             target,
+            logins,
+            scans: OnceLock::new(),
             assumed_facts,
             assumed,
             ready,
@@ -235,18 +254,18 @@ impl MixWorkload {
         });
         for name in names {
             match name {
-                FormulaName::Rows(table) if self.spec.tables.iter().all(|t| t.name != table) => {
-                    let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {table}"));
-                    let rows = asked.with_context(|| format!("count the rows of {table}"))?;
-                    facts.rows.insert(table, rows.and_then(|r| r.parse().ok()).unwrap_or(0));
+                FormulaName::Rows(table) if !self.has_number(&table) => {
+                    let rows = count_rows(session, &table)?;
+                    facts.rows.insert(table, rows);
                 }
                 FormulaName::Stored(table) => {
-                    let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {table}"));
-                    let rows = asked.with_context(|| format!("count the rows of {table}"))?;
-                    facts.stored.insert(table, rows.and_then(|r| r.parse().ok()).unwrap_or(0));
+                    let rows = count_rows(session, &table)?;
+                    facts.stored.insert(table, rows);
                 }
                 FormulaName::Highest(table, column) => {
-                    let sql = format!("SELECT COALESCE(MAX({column}), 0) FROM {table}");
+                    let from = quote_name(&table);
+                    let highest = quote_name(&column);
+                    let sql = format!("SELECT COALESCE(MAX({highest}), 0) FROM {from}");
                     let asked = session.query_scalar(&sql);
                     let highest = asked.with_context(|| format!("look at {table}.{column}"))?;
                     let number = highest.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -267,10 +286,10 @@ impl MixWorkload {
     /// Whether the tables of the file are there and have rows.
     fn check_tables(&self, session: &mut Session) -> anyhow::Result<()> {
         let mut mistakes = Vec::new();
-        let facts = ServerAnswers::default();
+        let facts = assume_pool_tables(&self.spec);
         for spec in &self.spec.tables {
             let table = MixTable::new(spec, &self.spec, &self.files, &facts)?;
-            let sql = format!("SELECT 1 FROM {} LIMIT 1", spec.name);
+            let sql = format!("SELECT 1 FROM {} LIMIT 1", quote_name(&spec.name));
             let why = match session.query_rows(&sql) {
                 Ok(rows) if rows.rows.is_empty() && table.row_count() > 0 => "has no rows",
                 Ok(_) => continue,
@@ -283,6 +302,32 @@ impl MixWorkload {
             mistakes.push(Mistake::new(format!("table {}", spec.name), why).hint(hint));
         }
         Ok(Mistakes::check(mistakes)?)
+    }
+
+    /// Whether the file says how many rows a table has.
+    fn has_number(&self, table: &str) -> bool {
+        self.spec.tables.iter().any(|spec| spec.name == table && spec.times_pool.is_none())
+    }
+
+    /// Where sessions of a kind log in.
+    fn target_of(&self, kind: usize) -> &Target {
+        self.logins.get(kind).and_then(Option::as_ref).unwrap_or(&self.target)
+    }
+
+    /// How many rows the tables get whose size is a multiple of the buffer pool.
+    fn size_pool_tables(&self, session: &mut Session, seed: u64) -> anyhow::Result<ServerAnswers> {
+        let mut facts = assume_pool_tables(&self.spec);
+        for spec in &self.spec.tables {
+            let Some(factor) = spec.times_pool else { continue };
+            let pool = session.query_scalar("SELECT @@innodb_buffer_pool_size");
+            let pool = pool.context("ask for the size of the buffer pool")?;
+            let pool: u64 = pool.and_then(|text| text.parse().ok()).unwrap_or(0);
+            let assumed = facts.clone();
+            let table = MixTable::new(spec, &self.spec, &self.files, &assumed)?;
+            let rows = (factor * pool as f64 / table.mean_row_bytes(seed)) as u64;
+            facts.rows.insert(spec.name.clone(), rows.max(1));
+        }
+        Ok(facts)
     }
 
     /// Shows every statement to the server, which reads it and doesn't run it.
@@ -319,6 +364,50 @@ impl MixWorkload {
     fn program(&self) -> anyhow::Result<&MixProgram> {
         self.ready.get().context("the mix was not checked against the server")
     }
+}
+
+/// What is taken for the rows of tables whose size follows from the buffer pool, while no server was asked.
+fn assume_pool_tables(spec: &MixSpec) -> ServerAnswers {
+    let sized = spec.tables.iter().filter(|table| table.times_pool.is_some());
+    let rows = sized.map(|table| (table.name.clone(), bind::ASSUMED_ROWS)).collect();
+    ServerAnswers { rows, ..ServerAnswers::default() }
+}
+
+fn count_rows(session: &mut Session, table: &str) -> anyhow::Result<u64> {
+    let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {}", quote_name(table)));
+    let rows = asked.with_context(|| format!("count the rows of {table}"))?;
+    Ok(rows.and_then(|rows| rows.parse().ok()).unwrap_or(0))
+}
+
+/// Where kinds of sessions log in that name a user or a host.
+fn own_logins(spec: &MixSpec, target: &Target, mistakes: &mut Vec<Mistake>) -> Vec<Option<Target>> {
+    let mut login_of = |session: &SessionSpec| {
+        let login = &session.login;
+        if *login == LoginSpec::default() {
+            return None;
+        }
+        let mut plan = target.plan().clone();
+        plan.user = login.user.clone().or(plan.user);
+        plan.port = login.port.or(plan.port);
+        if login.host.is_some() {
+            (plan.host, plan.socket) = (login.host.clone(), None);
+        }
+        if let Some(name) = &login.password_env {
+            match std::env::var(name) {
+                Ok(password) => plan.password = Some(Secret::new(password)),
+                Err(_) => mistakes.push(
+                    Mistake::new(session.place.clone(), format!("{name} is not set"))
+                        .hint(format!("export {name}=..")),
+                ),
+            }
+        }
+        let made = Target::new(&plan);
+        made.map_err(|error| {
+            mistakes.push(Mistake::new(session.place.clone(), error.to_string()));
+        })
+        .ok()
+    };
+    spec.sessions.iter().map(&mut login_of).collect()
 }
 
 /// Reads the dictionaries that are files or lists.
@@ -365,7 +454,12 @@ fn for_each_formula(spec: &MixSpec, told: &mut dyn FnMut(&NamedFormula)) {
 
 fn for_each_rule_formula(rule: &RuleSpec, told: &mut dyn FnMut(&NamedFormula)) {
     match rule {
-        RuleSpec::Int { low, high, .. } | RuleSpec::Real { low, high, .. } => {
+        RuleSpec::Int { low, high, among, .. } => {
+            told(low);
+            told(high);
+            among.iter().for_each(told);
+        }
+        RuleSpec::Real { low, high, .. } => {
             told(low);
             told(high);
         }
@@ -412,18 +506,32 @@ impl Workload for MixWorkload {
     fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
         let mut session = self.target.connect(stop)?;
         self.check_tables(&mut session)?;
-        if self.ready.get().is_none() {
-            let facts = self.ask_facts(&mut session)?;
-            let program = compile_program(&self.spec, &facts, &self.files);
-            let program = program.map_err(|list| with_file(&self.path, list))?;
-            let _ = self.ready.set(program);
+        if let Some(keys) = &self.keys {
+            keys.check_kind(&mut session)?;
         }
-        self.check_statements(&mut session, self.program()?)
+        for (login, spec) in self.logins.iter().zip(&self.spec.sessions) {
+            if let Some(target) = login {
+                target.connect(stop).with_context(|| spec.place.clone())?;
+            }
+        }
+        if self.ready.get().is_some() {
+            return self.check_statements(&mut session, self.program()?);
+        }
+        let facts = self.ask_facts(&mut session)?;
+        let compile = || {
+            let program = compile_program(&self.spec, &facts, &self.files);
+            program.map_err(|list| with_file(&self.path, list))
+        };
+        let _ = self.ready.set(compile()?);
+        self.check_statements(&mut session, self.program()?)?;
+        // Values for it are drawn from a program of its own: unique numbers are not to be lost.
+        let _ = self.scans.set(scans::find_full_scans(&mut session, &compile()?)?);
+        Ok(())
     }
     fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
-        let facts = ServerAnswers::default();
         let mut session = self.target.connect(job.stop)?;
         session.allow_long_statements();
+        let facts = self.size_pool_tables(&mut session, job.seed)?;
         if !self.spec.tables.is_empty() {
             fill::current_database(&mut session)?;
         }
@@ -446,6 +554,19 @@ impl Workload for MixWorkload {
         }
         Ok(())
     }
+    fn load_note(&self) -> Option<String> {
+        let carried = (!self.notes.is_empty()).then(|| self.notes.join("; "));
+        let carried = carried.map(|notes| format!("not carried: {notes}"));
+        let scans = self.scans.get().into_iter().flatten().cloned();
+        let all: Vec<String> = carried.into_iter().chain(scans).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+    fn check_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
+        let keys = self.keys.as_ref().context("a mix states no rules for its data")?;
+        let mut session = self.target.connect(job.stop)?;
+        session.allow_long_statements();
+        keys.judge_table(&mut session)
+    }
     fn describe_statements(&self) -> StatementPreview {
         preview::describe_mix(self)
     }
@@ -460,7 +581,7 @@ impl Workload for MixWorkload {
                 TableOwner::Absent => {}
                 TableOwner::Foreign => foreign.push(table::foreign_table(&spec.name)),
                 TableOwner::Ours | TableOwner::OursWhole => {
-                    let sql = format!("DROP TABLE {}", spec.name);
+                    let sql = format!("DROP TABLE {}", quote_name(&spec.name));
                     session.run_command(&sql).with_context(|| format!("drop {}", spec.name))?;
                 }
             }

@@ -131,7 +131,7 @@ pub(super) fn parse_template(text: &str) -> Result<Vec<TemplatePart>, String> {
 }
 
 /// Names of laws, as `by` takes them.
-pub(super) const LAWS: [&str; 9] = [
+pub(super) const LAWS: [&str; 10] = [
     "uniform",
     "zipfian",
     "latest",
@@ -141,6 +141,7 @@ pub(super) const LAWS: [&str; 9] = [
     "exponential",
     "hotspot",
     "normal",
+    "scrambled",
 ];
 
 /// Reads a law: `zipfian:1.1`, `hotspot:0.05:0.6`.
@@ -150,6 +151,14 @@ pub(super) const LAWS: [&str; 9] = [
 pub(super) fn parse_law(text: &str) -> Result<LawSpec, (String, String)> {
     let mut parts = text.split(':').map(str::trim);
     let name = parts.next().unwrap_or_default();
+    if name == "scrambled" {
+        let programs: Vec<&str> = parts.collect();
+        return match programs[..] {
+            [] | ["java"] => Ok(LawSpec::Scrambled { among: 0, is_go: false }),
+            ["go"] => Ok(LawSpec::Scrambled { among: 0, is_go: true }),
+            _ => Err((format!("`{text}` is none"), "scrambled, or scrambled:go".to_owned())),
+        };
+    }
     let numbers: Vec<Option<f64>> =
         parts.map(|part| part.parse().ok().filter(|n: &f64| n.is_finite())).collect();
     let wrong = |hint: &str| (format!("`{text}` is out of range"), hint.to_owned());

@@ -6,9 +6,10 @@ use super::pieces::{LONGEST_TEXT, parse_law, parse_length, parse_moment, parse_t
 use super::read_steps::{read_sessions, read_transactions};
 use super::spec::{
     ColumnSpec, DataSource, DataSpec, DrawMode, LawSpec, LengthSpec, MixSpec, NamedFormula,
-    PickOrder, RuleSpec, SetSpec, TableSpec, ValueSpec,
+    PickOrder, RuleSpec, SetSpec, TableSpec, ValueSpec, YcsbKeyForm,
 };
 use crate::base::RealClock;
+use crate::base::units::ByteSize;
 use crate::plan::{Mistake, PlanSection, read_document};
 
 /// The format that is read.
@@ -144,7 +145,14 @@ fn read_tables(section: &PlanSection<'_>) -> Vec<TableSpec> {
             let why = "it needs either columns or create";
             table.add_own_mistake(why, Some(hint.to_owned()));
         }
-        let rows = read_formula(&table, "rows");
+        let times_pool = match table.read_text("rows").map(|text| text.parse::<ByteSize>()) {
+            Some(Ok(ByteSize::TimesPool(factor))) if factor > 0.0 => Some(factor),
+            _ => None,
+        };
+        let rows = match times_pool {
+            Some(_) => None,
+            None => read_formula(&table, "rows"),
+        };
         if rows.is_none() && create.is_none() && !table.has_key("rows") {
             table.add_own_mistake("it does not say how many rows", Some("rows = 1000".to_owned()));
         }
@@ -152,6 +160,7 @@ fn read_tables(section: &PlanSection<'_>) -> Vec<TableSpec> {
         let spec = TableSpec {
             place: table.place_text(),
             rows: rows.unwrap_or(zero),
+            times_pool,
             columns,
             key: table.read_text("key"),
             options: table.read_text("options"),
@@ -241,10 +250,14 @@ fn read_rule(section: &PlanSection<'_>, depth: usize) -> Option<RuleSpec> {
         "of" => read_mixture(section, depth),
         "expr" => read_formula(section, "expr").map(RuleSpec::Computed),
         "ycsb" => {
-            let programs = [("java", false), ("go", true)];
-            let is_go = section.read_choice("keys", &programs).unwrap_or(false);
+            let forms = [
+                ("java", YcsbKeyForm::Java),
+                ("go", YcsbKeyForm::Go),
+                ("ordered", YcsbKeyForm::Ordered),
+            ];
+            let form = section.read_choice("keys", &forms).unwrap_or(YcsbKeyForm::Java);
             let number = read_formula(section, "ycsb")?;
-            Some(RuleSpec::YcsbKey { number, is_go })
+            Some(RuleSpec::YcsbKey { number, form })
         }
         _ => read_formula(section, "hash").map(RuleSpec::Hash),
     }
@@ -289,8 +302,20 @@ fn read_range(
 
 fn read_int(section: &PlanSection<'_>) -> Option<RuleSpec> {
     let (law, scatter) = read_law(section);
+    let is_scrambled = matches!(law, LawSpec::Scrambled { .. });
+    if is_scrambled && scatter {
+        section.add_mistake("scatter", "a scrambled law scatters by itself", None);
+    }
+    let among = match section.has_key("among") {
+        true => read_formula(section, "among"),
+        false => None,
+    };
+    if among.is_some() && !is_scrambled {
+        let hint = "by = \"scrambled\"".to_owned();
+        section.add_mistake("among", "it belongs to a scrambled law", Some(hint));
+    }
     let (low, high) = read_range(section, "int")?;
-    Some(RuleSpec::Int { low, high, law, scatter })
+    Some(RuleSpec::Int { low, high, law, scatter, among })
 }
 
 fn read_real(section: &PlanSection<'_>) -> Option<RuleSpec> {

@@ -5,8 +5,8 @@ use super::formula_parser::parse_formula;
 use super::pieces::{parse_count_check, parse_pause, parse_sql};
 use super::read::{check_name, parse_formula_of, read_formula};
 use super::spec::{
-    BeginSpec, CountCheck, ExpectSpec, FlowSpec, NamedFormula, PauseRule, RetrySpec, SessionSpec,
-    StepAction, StepSpec, TransactionSpec,
+    BeginSpec, CountCheck, ExpectSpec, FlowSpec, LoginSpec, NamedFormula, PauseRule, RetrySpec,
+    SessionSpec, StepAction, StepSpec, TransactionSpec,
 };
 use crate::base::units::parse_share;
 use crate::plan::PlanSection;
@@ -205,6 +205,12 @@ pub(super) fn read_sessions(section: &PlanSection<'_>) -> Vec<SessionSpec> {
             flow: read_flow(&session),
             init: session.read_texts("init").unwrap_or_default(),
             think: read_pause(&session, "think"),
+            login: LoginSpec {
+                user: session.read_text("user"),
+                host: session.read_text("host"),
+                port: session.read_count("port", 1, 65_535).map(|port| port as u16),
+                password_env: session.read_text("password-env"),
+            },
             rate: session.read_rate("rate"),
             reconnect_every: session.read_count("reconnect-every", 0, u64::MAX).unwrap_or(0),
             name,

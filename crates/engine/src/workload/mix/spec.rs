@@ -58,6 +58,8 @@ pub(super) struct TableSpec {
     pub(super) name: String,
     pub(super) place: String,
     pub(super) rows: NamedFormula,
+    /// As many rows as fill the buffer pool so many times, instead of a number.
+    pub(super) times_pool: Option<f64>,
     pub(super) columns: Vec<ColumnSpec>,
     /// As in CREATE TABLE.
     pub(super) key: Option<String>,
@@ -106,6 +108,8 @@ pub(super) enum RuleSpec {
         high: NamedFormula,
         law: LawSpec,
         scatter: bool,
+        /// Of a scrambled law: over how many keys ranks are scattered.
+        among: Option<NamedFormula>,
     },
     Real {
         low: NamedFormula,
@@ -143,11 +147,22 @@ pub(super) enum RuleSpec {
     Mixture(Vec<(f64, RuleSpec)>),
     Computed(NamedFormula),
     Hash(NamedFormula),
-    /// A key of YCSB; the two programs hash the same number into different keys.
+    /// A key of YCSB.
     YcsbKey {
         number: NamedFormula,
-        is_go: bool,
+        form: YcsbKeyForm,
     },
+}
+
+/// What is behind `user` in a key of YCSB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum YcsbKeyForm {
+    /// The hash of the Java program.
+    Java,
+    /// That of go-ycsb.
+    Go,
+    /// The number itself.
+    Ordered,
 }
 
 /// In which order entries of a dictionary are taken.
@@ -165,14 +180,36 @@ pub(super) enum PickOrder {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LawSpec {
     Uniform,
-    Zipfian { exponent: f64 },
-    Latest { exponent: f64 },
-    Pareto { h: f64 },
-    Gaussian { draws: u32 },
+    Zipfian {
+        exponent: f64,
+    },
+    Latest {
+        exponent: f64,
+    },
+    Pareto {
+        h: f64,
+    },
+    Gaussian {
+        draws: u32,
+    },
     Special,
-    Exponential { percentile: f64, share: f64 },
-    Hotspot { keys: f64, draws: f64 },
-    Normal { mean: f64, deviation: f64 },
+    Exponential {
+        percentile: f64,
+        share: f64,
+    },
+    Hotspot {
+        keys: f64,
+        draws: f64,
+    },
+    Normal {
+        mean: f64,
+        deviation: f64,
+    },
+    /// YCSB's: ranks by Zipf's law, scattered by a hash over so many keys; 0 for as many as there are.
+    Scrambled {
+        among: u64,
+        is_go: bool,
+    },
 }
 
 /// Length of a text, characters.
@@ -316,10 +353,22 @@ pub(super) struct SessionSpec {
     /// Statements when a session is opened.
     pub(super) init: Vec<String>,
     pub(super) think: Option<PauseRule>,
+    /// Where they log in, and as whom, where it is not as all others.
+    pub(super) login: LoginSpec,
     /// Events per second of all its sessions together.
     pub(super) rate: Option<f64>,
     /// Opens a new connection after so many events; 0 for never.
     pub(super) reconnect_every: u64,
+}
+
+/// How a kind of sessions logs in, as far as it differs from the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct LoginSpec {
+    pub(super) user: Option<String>,
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+    /// The environment variable that holds the password.
+    pub(super) password_env: Option<String>,
 }
 
 /// Which transactions its sessions run.

@@ -88,7 +88,19 @@ fn names_that_nothing_sets_are_found_before_the_load() {
         ("a = {int = [1, 5]}", "select :a.b", "`a` is not picked from data"),
         ("a = {text = {length = 4}}", "select * from {{a}}", "can't be pasted"),
         ("a = {expr = \"rows(\"}", "select :a", "a name belongs"),
-        ("a = {int = [1, \":b\"], by = \"zipfian\"}\nb = {int = [1, 2]}", "select :a", "uniform"),
+        (
+            "a = {int = [1, \":b\"], scatter = true}\nb = {int = [1, 2]}",
+            "select :a",
+            "be scattered",
+        ),
+        (
+            "a = {int = [1, \":b\"], by = \"scrambled\"}\nb = {int = [1, 2]}",
+            "select :a",
+            "how many",
+        ),
+        ("a = {int = [1, 5], among = \"9\"}", "select :a", "belongs to a scrambled law"),
+        ("a = {int = [1, 5], by = \"scrambled:c\"}", "select :a", "`scrambled:c` is none"),
+        ("a = {expr = \"last(b)\"}\nb = {int = [1, 2]}", "select :a", "`b` has no last number"),
         ("a = {int = [1, 2], real = [1, 2]}", "select :a", "several rules: int, real"),
         ("a = {draw = \"use\"}", "select 1", "it has no rule"),
         ("a-b = {int = [1, 2]}", "select 1", "`a-b` is not a name"),
@@ -105,6 +117,46 @@ fn names_that_nothing_sets_are_found_before_the_load() {
     assert!(mistakes("").contains("the file does not say its format"));
     assert!(mistakes("format = 2\n[transaction.t]\nsteps = []").contains("2 is out of range"));
     assert!(mistakes("format = 1").contains("there is nothing to run"));
+}
+
+#[test]
+fn the_last_number_is_below_those_of_events_under_way() {
+    let text = r#"format = 1
+[value]
+fresh = {unique = {from = "100", step = "shared"}}
+end = {expr = "last(fresh)"}
+seen = {int = [0, "last(fresh)"], by = "latest:3"}
+key = {int = [0, "last(fresh)"], by = "scrambled", among = "500"}
+[transaction.take]
+steps = [ {sql = "insert :fresh"} ]
+[transaction.look]
+steps = [ {sql = "look :end"}, {sql = "see :seen"}, {sql = "read :key"} ]
+[session.s]
+order = ["take", "look*2", "take", "look"]
+"#;
+    let program = program(text);
+    let [mut first, mut second] =
+        [0, 1].map(|worker| EventSample::of_worker(&program, 0, 7, worker));
+    let next = |sample: &mut EventSample<'_>| {
+        let mut lines = Vec::new();
+        sample.describe_event(&mut lines);
+        lines
+    };
+    assert_eq!(next(&mut first)[1], "insert 100");
+    assert_eq!(next(&mut second)[1], "insert 101");
+    assert_eq!(next(&mut second)[1], "look 99", "100 is under way");
+    let lines = next(&mut first);
+    assert_eq!(lines[1], "look 101");
+    for _ in 0..200 {
+        let lines = next(&mut first);
+        let number = |line: &str| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap();
+        if let [_, look, see, read] = &lines[..] {
+            assert!(number(see) <= number(look) && number(read) <= number(look), "{lines:?}");
+        }
+    }
+    drop(first);
+    let lines = next(&mut second);
+    assert_eq!(lines[1], "look 181", "what a worker took is settled once it has gone");
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::dictionary::Dictionary;
-use super::draw::{DrawPlan, SlotField, SlotFormula};
+use super::draw::{DrawPlan, DrawRule, GrowingSampler, SlotField, SlotFormula};
 use super::draw_value::DrawContext;
 use super::formula::Scalar;
+use super::settled::SettledNumbers;
 use crate::base::RealClock;
 use crate::base::random::Rng;
 
@@ -46,6 +47,8 @@ pub(super) struct ValueTable {
     pub(super) unique_next: Vec<AtomicI64>,
     /// The highest number that each has given out.
     pub(super) unique_highest: Vec<AtomicI64>,
+    /// How far the numbers of each are stored, for those that are asked for it.
+    pub(super) settled: Vec<Option<SettledNumbers>>,
     pub(super) life: Mutex<CounterLife>,
 }
 
@@ -112,6 +115,7 @@ struct SlotState {
     rng: Rng,
     /// How far it is in what it takes in turn.
     position: u64,
+    growing: Option<Box<GrowingSampler>>,
 }
 
 /// Values of one worker, or of rows.
@@ -125,10 +129,13 @@ pub(super) struct ValueState<'p> {
     pub(super) bases: Vec<i64>,
     pub(super) clock: RealClock,
     is_counted: bool,
+    /// Numbers of shared counters that the event took, and their counters.
+    taken: Vec<(usize, i64)>,
 }
 
 impl Drop for ValueState<'_> {
     fn drop(&mut self) {
+        self.end_event();
         if self.is_counted {
             self.table.end_worker();
         }
@@ -167,16 +174,29 @@ impl<'p> ValueState<'p> {
             drawn_in: 0,
             rng: rng(plan.stream),
             position: 0,
+            growing: None,
         };
         let slots = table.slots.iter().map(slot).collect();
         let clock = RealClock::start_now();
-        ValueState { table, slots, event: 0, site, bases, clock, is_counted }
+        let taken = Vec::with_capacity(table.unique_starts.len());
+        ValueState { table, slots, event: 0, site, bases, clock, is_counted, taken }
     }
 
     /// Values of the last event are old.
     #[inline]
     pub(super) fn begin_event(&mut self) {
+        self.end_event();
         self.event += 1;
+    }
+
+    /// The numbers that the event took are stored, or never will be.
+    #[inline]
+    pub(super) fn end_event(&mut self) {
+        while let Some((counter, number)) = self.taken.pop() {
+            if let Some(settled) = &self.table.settled[counter] {
+                settled.settle(number);
+            }
+        }
     }
 
     /// The same for a row; `slot` is the one that holds its number.
@@ -251,6 +271,7 @@ impl<'p> ValueState<'p> {
         }
         let state = &mut self.slots[slot];
         let mut cell = std::mem::take(&mut state.cell);
+        let mut growing = state.growing.take();
         let (mut rng, mut position) = (state.rng.clone(), state.position);
         if let DrawSite::Row { seed, row } = self.site {
             (rng, position) = (Rng::new(seed, plan.stream, row), row - 1);
@@ -258,11 +279,23 @@ impl<'p> ValueState<'p> {
         cell.text.clear();
         cell.kind = CellKind::Null;
         if plan.plan.null_share == 0.0 || rng.uniform_fraction() >= plan.plan.null_share {
-            let mut context = DrawContext { state: self, rng: &mut rng, position: &mut position };
+            let (rng, position, growing) = (&mut rng, &mut position, &mut growing);
+            let mut context = DrawContext { state: self, rng, position, growing };
             context.draw(&plan.plan.rule, &mut cell);
+            self.note_taken(&plan.plan.rule, &cell);
         }
         let drawn_in = self.event.max(1);
-        self.slots[slot] = SlotState { cell, drawn_in, rng, position };
+        self.slots[slot] = SlotState { cell, drawn_in, rng, position, growing };
+    }
+
+    fn note_taken(&mut self, rule: &DrawRule, cell: &ValueCell) {
+        if let (DrawRule::Unique { counter, is_shared: true }, CellKind::Int(number)) =
+            (rule, cell.kind)
+        {
+            if self.is_counted && self.table.settled[*counter].is_some() {
+                self.taken.push((*counter, number));
+            }
+        }
     }
 }
 

@@ -229,7 +229,8 @@ impl<'w> MixWorker<'w> {
 impl Worker for MixWorker<'_> {
     async fn open(&mut self) -> Result<(), OpenError> {
         let init = &self.program.sessions[self.kind].init;
-        self.line.open(&self.workload.target, &self.part.abandon, init).await
+        let target = self.workload.target_of(self.kind);
+        self.line.open(target, &self.part.abandon, init).await
     }
 
     async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
@@ -250,6 +251,7 @@ impl Worker for MixWorker<'_> {
             Some(error) => Some(error),
             None => self.run_transaction(tally, transaction).await,
         };
+        self.values.end_event();
         self.events += 1;
         let pause = transaction.think.or(session.think);
         self.think = pause.map(|pause| Nanos(pause.draw_ns(&mut self.flow.rng)));

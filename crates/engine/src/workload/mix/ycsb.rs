@@ -2,12 +2,23 @@
 
 use std::path::Path;
 
-use super::import::ycsb::{YcsbProperties, core_workload, read_properties, write_mix};
+use anyhow::Context as _;
+
+use super::draw::ycsb_key_number;
+use super::import::ycsb::{
+    YcsbProperties, core_workload, parse_properties, unknown_property, write_mix,
+};
 use super::{MixWorkload, read};
+use crate::client::Session;
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
-use crate::workload::{Endpoint, Workload, WorkloadKind};
+use crate::recorder::{DataState, DataVerdict, DataVerdicts};
+use crate::workload::{DataAction, DataDeed, Endpoint, Workload, WorkloadKind};
 
 const NAME: &str = "ycsb";
+/// Numbers whose rows `check` looks for.
+const SAMPLE: u64 = 1000;
+/// Keys that are looked for in one statement.
+const BATCH: usize = 100;
 
 /// The kind `ycsb`.
 pub struct YcsbKind;
@@ -24,11 +35,18 @@ impl WorkloadKind for YcsbKind {
         let spec = OptionSpec::new;
         vec![
             spec("workload", OptionKind::one_of(&letters), "a", "which of the core workloads"),
-            spec("properties", OptionKind::Text, "", "file of properties, laid over it"),
+            spec("properties", OptionKind::Text, "", "files of properties, laid over it"),
             spec("property", OptionKind::Text, "", "name=value, several with commas"),
             spec("records", OptionKind::Count, "", "rows of the table (recordcount)"),
             spec("keys", OptionKind::one_of(&["java", "go"]), "java", "whose keys the table has"),
         ]
+    }
+    fn data_actions(&self) -> &'static [DataAction] {
+        &[DataAction {
+            name: "check",
+            help: "Tell whose keys the table has and whether rows are missing",
+            deed: DataDeed::Check,
+        }]
     }
     fn build_workload(
         &self,
@@ -37,23 +55,30 @@ impl WorkloadKind for YcsbKind {
     ) -> anyhow::Result<Box<dyn Workload>> {
         let target = endpoint.require_mysql()?.clone();
         let properties = gather_properties(options)?;
-        let text = write_mix(&properties).finish(NAME).text;
-        let spec = read::read_spec(&text).map_err(Mistakes)?;
+        let imported = write_mix(&properties).finish(NAME);
+        let spec = read::read_spec(&imported.text).map_err(Mistakes)?;
         let mut mix = MixWorkload::new(Path::new(NAME), spec, options, target)?;
         mix.prepare_command = format!("sweat bench {NAME} prepare");
+        mix.keys = Some(TableKeys::from_properties(&properties));
+        mix.notes = imported.notes;
         Ok(Box::new(mix))
     }
 }
 
-/// The workload's properties, with those of the file and those typed over them.
+/// The workload's properties, with those of the files and those typed over them.
 fn gather_properties(options: &Options) -> Result<YcsbProperties, Mistake> {
     let letter = options.text("workload").unwrap_or("a");
     let mut all = core_workload(letter).unwrap_or_default();
-    if let Some(file) = options.text("properties") {
+    for file in options.text("properties").into_iter().flat_map(|files| files.split(',')) {
         let place = || format!("--properties {file}");
         let text = std::fs::read_to_string(file)
             .map_err(|error| Mistake::new(place(), error.to_string()))?;
-        all.extend(read_properties(&text).map_err(|why| Mistake::new(place(), why))?);
+        // A file may say nothing but where the server is.
+        let some = parse_properties(&text);
+        if some.is_empty() {
+            return Err(Mistake::new(place(), "it has no property"));
+        }
+        all.extend(some);
     }
     for pair in options.text("property").into_iter().flat_map(|text| text.split(',')) {
         let Some((name, value)) = pair.split_once('=') else {
@@ -65,5 +90,171 @@ fn gather_properties(options: &Options) -> Result<YcsbProperties, Mistake> {
     if let Some(keys) = options.text("keys") {
         all.insert("keys".to_owned(), keys.to_owned());
     }
-    Ok(all)
+    if let Some(records) = options.text("records").map(|_| options.count("records")) {
+        all.insert("recordcount".to_owned(), records.to_string());
+    }
+    match unknown_property(&all) {
+        None => Ok(all),
+        Some((name, hint)) => {
+            let why = format!("YCSB's core workload has no property `{name}`");
+            Err(Mistake::new("--property", why).maybe_hint(hint))
+        }
+    }
+}
+
+/// Which keys the table of a workload shall have.
+pub(super) struct TableKeys {
+    table: String,
+    records: u64,
+    kind: KeyKind,
+}
+
+/// Whose keys they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KeyKind {
+    Java,
+    Go,
+    Ordered,
+}
+
+impl KeyKind {
+    const ALL: [KeyKind; 3] = [KeyKind::Java, KeyKind::Go, KeyKind::Ordered];
+
+    /// The key of a number.
+    fn key_of(self, number: u64) -> String {
+        let number = match self {
+            KeyKind::Java => ycsb_key_number(number, false),
+            KeyKind::Go => ycsb_key_number(number, true),
+            KeyKind::Ordered => number,
+        };
+        format!("user{number}")
+    }
+
+    /// How they are asked for.
+    fn option(self) -> &'static str {
+        match self {
+            KeyKind::Java => "--keys=java",
+            KeyKind::Go => "--keys=go",
+            KeyKind::Ordered => "--property=insertorder=ordered",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            KeyKind::Java => "keys of YCSB (java)",
+            KeyKind::Go => "keys of go-ycsb (go)",
+            KeyKind::Ordered => "ordered keys",
+        }
+    }
+}
+
+impl TableKeys {
+    fn from_properties(properties: &YcsbProperties) -> TableKeys {
+        let of = |name: &str, default: &str| {
+            properties.get(name).map_or(default, String::as_str).to_owned()
+        };
+        let kind = match (of("insertorder", "hashed").as_str(), of("keys", "java").as_str()) {
+            ("ordered", _) => KeyKind::Ordered,
+            (_, "go") => KeyKind::Go,
+            _ => KeyKind::Java,
+        };
+        let records = of("recordcount", "1000").parse().unwrap_or(1000).max(1);
+        TableKeys { table: super::import::name_of(&of("table", "usertable")), records, kind }
+    }
+
+    /// Whose keys the table has: by the row of the number 1, which each of them calls something else.
+    fn find_kind(&self, session: &mut Session) -> anyhow::Result<Option<KeyKind>> {
+        for kind in KeyKind::ALL {
+            if self.count_rows(session, kind, &[1])? > 0 {
+                return Ok(Some(kind));
+            }
+        }
+        Ok(None)
+    }
+
+    fn count_rows(
+        &self,
+        session: &mut Session,
+        kind: KeyKind,
+        numbers: &[u64],
+    ) -> anyhow::Result<u64> {
+        let keys: Vec<String> =
+            numbers.iter().map(|number| format!("'{}'", kind.key_of(*number))).collect();
+        let table = &self.table;
+        let sql = format!("SELECT COUNT(*) FROM {table} WHERE ycsb_key IN ({})", keys.join(","));
+        let count = session.query_scalar(&sql).with_context(|| format!("look at {table}"))?;
+        Ok(count.and_then(|count| count.parse().ok()).unwrap_or(0))
+    }
+
+    /// Whether a load would find its rows.
+    ///
+    /// # Errors
+    /// When the table has the keys of another program.
+    pub(super) fn check_kind(&self, session: &mut Session) -> anyhow::Result<()> {
+        match self.find_kind(session)? {
+            Some(found) if found != self.kind => {
+                let why = format!("it has {}, not {}", found.title(), self.kind.title());
+                let place = format!("table {}", self.table);
+                Err(Mistake::new(place, why).hint(found.option()).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What of the table is as the workload needs it.
+    ///
+    /// # Errors
+    /// When the server can't be asked.
+    pub(super) fn judge_table(&self, session: &mut Session) -> anyhow::Result<DataVerdicts> {
+        let table = &self.table;
+        let rows = session.query_scalar(&format!("SELECT COUNT(*) FROM {table}"));
+        let rows = rows.with_context(|| format!("count the rows of {table}"))?;
+        let rows: u64 = rows.and_then(|rows| rows.parse().ok()).unwrap_or(0);
+        let found = self.find_kind(session)?;
+        let state = |holds: bool| if holds { DataState::Holds } else { DataState::Broken };
+        let note = match found {
+            Some(found) => format!("the table has {}: {}", found.title(), found.option()),
+            None => "the row of the number 1 is not there".to_owned(),
+        };
+        let step = (self.records / SAMPLE).max(1);
+        let numbers: Vec<u64> = (0..self.records).step_by(step as usize).collect();
+        let mut there = 0;
+        for some in numbers.chunks(BATCH) {
+            there += self.count_rows(session, self.kind, some)?;
+        }
+        let missing = numbers.len() as u64 - there.min(numbers.len() as u64);
+        let verdict = |id: &str, rule: String, holds: bool, broken_rows: u64, note: String| {
+            let (id, clause) = (id.to_owned(), String::new());
+            DataVerdict {
+                id,
+                rule,
+                clause,
+                state: state(holds),
+                broken_rows,
+                note,
+                ..Default::default()
+            }
+        };
+        let wanted = self.kind.title().to_owned();
+        Ok(DataVerdicts {
+            subject: format!("{table}: {rows} rows"),
+            list: vec![
+                verdict("K1", wanted, found == Some(self.kind), 0, note),
+                verdict(
+                    "K2",
+                    format!("at least {} rows", self.records),
+                    rows >= self.records,
+                    self.records.saturating_sub(rows),
+                    String::new(),
+                ),
+                verdict(
+                    "K3",
+                    format!("rows of {} numbers up to {}", numbers.len(), self.records - 1),
+                    missing == 0,
+                    missing,
+                    String::new(),
+                ),
+            ],
+        })
+    }
 }

@@ -7,13 +7,26 @@ local random = natives.random
 sysbench.rand = {}
 local kinds = { default = 0, uniform = 1, gaussian = 2, special = 3, pareto = 4, zipfian = 5 }
 local random_wide = natives.random_wide
+
+-- What is no number is refused in the words of a call of C, which is what scripts see in sysbench.
+local function number_of(place, value)
+  local kind = type(value)
+  if kind == "number" or kind == "cdata" then
+    return value
+  elseif kind == "boolean" then
+    return value and 1 or 0
+  end
+  local why = "bad argument #%d to '?' (cannot convert '%s' to 'unsigned int')"
+  error(why:format(place, kind), 0)
+end
+
 -- Beyond 2^53 numbers of Lua have gaps: there both ends are written as 1ULL, and so is what comes.
 for name, kind in pairs(kinds) do
   sysbench.rand[name] = function(low, high)
     if type(high) == "cdata" then
       return random_wide(context, kind, low, high)
     end
-    return random(context, kind, low, high)
+    return random(context, kind, number_of(1, low), number_of(2, high))
   end
 end
 

@@ -7,6 +7,8 @@ pub(super) mod ycsb;
 
 use crate::plan::Mistake;
 
+pub use self::ycsb::parse_properties;
+
 /// What another tool's file became.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedMix {
@@ -94,7 +96,7 @@ fn quote(text: &str) -> String {
 }
 
 /// A name that a mix takes.
-fn name_of(text: &str) -> String {
+pub(super) fn name_of(text: &str) -> String {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name: String = text.chars().map(|c| if is_fit(c) { c } else { '_' }).collect();
     match name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -198,13 +200,28 @@ main { smacker.init(); smacker.set_num_rounds($2); }
         );
         for line in [
             "records = 500",
-            "by = \"zipfian:0.99\", scatter = true",
+            "[0, \":records - 1\"], by = \"scrambled\", among = \":records + 1\"",
             "[transaction.READ_MODIFY_WRITE]",
             "class = \"READ-MODIFY-WRITE\"",
         ] {
             assert!(mix.text.contains(line), "{line} is not in\n{}", mix.text);
         }
         assert!(mix.notes.iter().any(|note| note.contains("`odd`")), "{:?}", mix.notes);
+        assert!(!mix.text.contains("stored("), "nothing is inserted: {}", mix.text);
+        for (properties, line) in [
+            ("insertproportion=0.1\nkeys=go", "by = \"scrambled:go\", among = \":records + 201\""),
+            ("insertproportion=0.1\noperationcount=500", "among = \":records + 101\""),
+            ("insertproportion=1\nrequestdistribution=latest", "[0, \"last(fresh_number)\"], by"),
+            ("requestdistribution=exponential", "{expr = \":records - 1 - :age\"}"),
+            ("insertorder=ordered", "ycsb = \":row - 1\", keys = \"ordered\""),
+            ("readallfields=false", "select field{{field}} from usertable where"),
+            ("writeallfields=true\nfieldcount=2", "set field0 = :words, field1 = :words where"),
+            ("fieldlengthdistribution=uniform\nfieldlength=20", "text = {length = [1, 20]}"),
+        ] {
+            let mix = imported("x", &format!("recordcount=500\n{properties}\n"));
+            assert!(mix.text.contains(line), "{line} is not in\n{}", mix.text);
+            assert!(mix.notes.is_empty(), "{:?}", mix.notes);
+        }
         assert!(import_mix("x", "hello").is_err());
     }
 }

@@ -7,13 +7,18 @@ use super::{MixText, quote};
 /// Properties by name.
 pub(in crate::workload::mix) type YcsbProperties = BTreeMap<String, String>;
 
-/// Properties that shape a mix, with YCSB's defaults; zipfian is ours, as in its own files.
-const KNOWN: [(&str, &str); 20] = [
+/// Properties that shape a mix, with YCSB's defaults; zipfian is ours, as in its own files, and so is the number of operations.
+const KNOWN: [(&str, &str); 26] = [
     ("table", "usertable"),
     ("recordcount", "1000"),
+    ("operationcount", "1000"),
     ("fieldcount", "10"),
     ("fieldlength", "100"),
+    ("minfieldlength", "1"),
+    ("fieldlengthdistribution", "constant"),
     ("fieldnameprefix", "field"),
+    ("readallfields", "true"),
+    ("writeallfields", "false"),
     ("readproportion", "0.95"),
     ("updateproportion", "0.05"),
     ("insertproportion", "0"),
@@ -29,10 +34,39 @@ const KNOWN: [(&str, &str); 20] = [
     ("exponential.percentile", "95"),
     ("exponential.frac", "0.8571428571"),
     ("keys", "java"),
+    ("zeropadding", "1"),
 ];
 /// Properties that say what sweat's flags say, or nothing here.
-const IGNORED: [&str; 6] =
-    ["workload", "readallfields", "operationcount", "threadcount", "target", "maxexecutiontime"];
+const IGNORED: [&str; 17] = [
+    "workload",
+    "readallfieldsbyname",
+    "threadcount",
+    "target",
+    "maxexecutiontime",
+    "core_workload_insertion_retry_limit",
+    "core_workload_insertion_retry_interval",
+    "measurementtype",
+    "exporter",
+    "exportfile",
+    "label",
+    "db",
+    "dotransactions",
+    "dropdata",
+    "silence",
+    "verbose",
+    "command",
+];
+
+/// A property that is none of YCSB's core workload, and the one that may be meant. Those with a dot belong to a binding, to
+/// measurements or to go-ycsb.
+pub(in crate::workload::mix) fn unknown_property(
+    given: &YcsbProperties,
+) -> Option<(&str, Option<String>)> {
+    let known = || KNOWN.iter().map(|(known, _)| *known).chain(IGNORED);
+    let names = given.keys().map(String::as_str).filter(|name| !name.contains('.'));
+    let mut wrong = names.filter(|name| !known().any(|known| known == *name));
+    wrong.next().map(|name| (name, crate::plan::did_you_mean(name, known())))
+}
 
 /// Properties of the workloads A to F, beside the defaults.
 pub(in crate::workload::mix) fn core_workload(letter: &str) -> Option<YcsbProperties> {
@@ -63,14 +97,18 @@ fn owned_pair((name, value): (&str, &str)) -> (String, String) {
 }
 
 /// Reads `name=value` lines.
+pub fn parse_properties(text: &str) -> BTreeMap<String, String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', '!']));
+    let pairs = lines.filter_map(|line| line.split_once('='));
+    pairs.map(|(name, value)| owned_pair((name.trim(), value.trim()))).collect()
+}
+
+/// The same of a file of the core workload.
 ///
 /// # Errors
 /// When there are none.
 pub(in crate::workload::mix) fn read_properties(text: &str) -> Result<YcsbProperties, String> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', '!']));
-    let pairs = lines.filter_map(|line| line.split_once('='));
-    let all: YcsbProperties =
-        pairs.map(|(name, value)| owned_pair((name.trim(), value.trim()))).collect();
+    let all = parse_properties(text);
     let is_known = all.keys().any(|name| KNOWN.iter().any(|(known, _)| known == name));
     if is_known { Ok(all) } else { Err("it has no property of YCSB".to_owned()) }
 }
@@ -92,79 +130,134 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     let table = super::name_of(&text("table"));
     let prefix = super::name_of(&text("fieldnameprefix"));
     let fields = (number("fieldcount") as u64).clamp(1, 1000);
-    let length = number("fieldlength") as u64;
+    let length = field_length(&text, &mut mix);
     mix.sets.push(format!("records = {}", (number("recordcount") as u64).max(1)));
-    let key = |of: &str| match text("insertorder").as_str() {
-        "ordered" => format!("template = \"user{{{of}}}\""),
-        _ => format!("ycsb = \":{of}\", keys = {}", quote(&text("keys"))),
+    let keys = match text("insertorder").as_str() {
+        "ordered" => "ordered".to_owned(),
+        _ => text("keys"),
     };
-    let row_key = key("number");
+    let key = |of: &str| format!("ycsb = \"{of}\", keys = {}", quote(&keys));
     let columns: String = (0..fields)
         .map(|n| format!("{prefix}{n} = {{type = \"text\", text = {{length = {length}}}}}\n"))
         .collect();
+    let row_key = key(":row - 1");
     mix.tables.push(format!(
         "[table.{table}]\nrows = \":records\"\nkey = \"primary key (ycsb_key)\"\n\
-         [table.{table}.columns]\nycsb_key = {{type = \"varchar(64) not null\", {}}}\n{columns}",
-        row_key.replace(":number", ":row - 1").replace("{number}", "{row}")
+         [table.{table}.columns]\nycsb_key = {{type = \"varchar(64) not null\", {row_key}}}\n{columns}",
     ));
-    if text("insertorder") == "ordered" {
-        mix.add_note("insertorder=ordered: keys of rows begin at 1, not at 0");
+    if text("zeropadding") != "1" {
+        mix.add_note("zeropadding: keys have no zeros before them");
     }
-    let by = request_law(&text, &mut mix);
     let scan_by = match text("scanlengthdistribution").as_str() {
         "zipfian" => ", by = \"zipfian:0.99\"",
         _ => "",
     };
     let (least, most) = (text("minscanlength"), text("maxscanlength"));
-    mix.values = vec![
-        format!("number = {{int = [0, \":records - 1\"]{by}}}"),
-        format!("key = {{{row_key}}}"),
-        format!("fresh_number = {{unique = {{from = \"stored({table})\", step = \"shared\"}}}}"),
-        format!("fresh = {{{}}}", key("fresh_number")),
+    let inserts = number("insertproportion");
+    mix.values = request_values(&text, inserts, &mut mix);
+    if inserts > 0.0 {
+        // Rows are counted before the load, which is not for nothing: only where there are new ones.
+        mix.values.extend([
+            format!(
+                "fresh_number = {{unique = {{from = \"stored({table})\", step = \"shared\"}}}}"
+            ),
+            format!("fresh = {{{}}}", key(":fresh_number")),
+        ]);
+    }
+    mix.values.extend([
+        format!("key = {{{}}}", key(":number")),
         format!("field = {{int = [0, {}]}}", fields - 1),
         format!("words = {{text = {{length = {length}}}, draw = \"use\"}}"),
         format!("scan_length = {{int = [{least}, {most}]{scan_by}}}"),
-    ];
-    add_operations(&mut mix, (&table, &prefix), fields, &number);
+    ]);
+    let is_yes = |name: &str| text(name) == "true";
+    let shape = RowShape {
+        table: &table,
+        prefix: &prefix,
+        fields,
+        reads_all: is_yes("readallfields"),
+        writes_all: is_yes("writeallfields"),
+    };
+    add_operations(&mut mix, &shape, &number);
     mix
 }
 
-/// How keys of requests are drawn.
-fn request_law(text: &dyn Fn(&str) -> String, mix: &mut MixText) -> String {
-    match text("requestdistribution").as_str() {
-        "zipfian" => ", by = \"zipfian:0.99\", scatter = true".to_owned(),
-        "latest" => ", by = \"latest:0.99\"".to_owned(),
-        "uniform" => String::new(),
-        "hotspot" => {
-            let (keys, draws) = (text("hotspotdatafraction"), text("hotspotopnfraction"));
-            format!(", by = \"hotspot:{keys}:{draws}\"")
-        }
-        "exponential" => {
-            let (percentile, share) = (text("exponential.percentile"), text("exponential.frac"));
-            format!(", by = \"exponential:{percentile}:{share}\"")
-        }
+/// The length of a field, as a mix has it.
+fn field_length(text: &dyn Fn(&str) -> String, mix: &mut MixText) -> String {
+    let number = |name: &str| text(name).parse::<u64>().unwrap_or(0);
+    let most = number("fieldlength");
+    match text("fieldlengthdistribution").as_str() {
+        "constant" => most.to_string(),
+        "uniform" => format!("[{}, {most}]", number("minfieldlength").min(most)),
         other => {
-            mix.add_note(format!("requestdistribution={other}: keys are drawn evenly"));
-            String::new()
+            mix.add_note(format!("fieldlengthdistribution={other}: all fields have {most}"));
+            most.to_string()
         }
     }
 }
 
-/// A transaction for each operation that has a share.
-fn add_operations(
-    mix: &mut MixText,
-    (table, prefix): (&str, &str),
+/// The number whose key is asked for, and what it needs. Numbers that are not stored yet are not drawn.
+fn request_values(text: &dyn Fn(&str) -> String, inserts: f64, mix: &mut MixText) -> Vec<String> {
+    let newest = if inserts > 0.0 { "last(fresh_number)" } else { ":records - 1" };
+    let number = |high: &str, by: &str| format!("number = {{int = [0, \"{high}\"]{by}}}");
+    let first = ":records - 1";
+    let only = match text("requestdistribution").as_str() {
+        "zipfian" => {
+            let operations = text("operationcount").parse::<f64>().unwrap_or(0.0);
+            let expected = (operations * inserts * 2.0) as u64;
+            let law = if text("keys") == "go" { "scrambled:go" } else { "scrambled" };
+            // The range of YCSB's generator has both its ends.
+            let among = format!(", by = \"{law}\", among = \":records + {}\"", expected + 1);
+            number(newest, &among)
+        }
+        "latest" => number(newest, ", by = \"latest:0.99\""),
+        "uniform" => number(first, ""),
+        "hotspot" => {
+            let (keys, draws) = (text("hotspotdatafraction"), text("hotspotopnfraction"));
+            number(first, &format!(", by = \"hotspot:{keys}:{draws}\""))
+        }
+        "exponential" => {
+            let (percentile, share) = (text("exponential.percentile"), text("exponential.frac"));
+            let by = format!("exponential:{percentile}:{share}");
+            return vec![
+                format!("age = {{int = [0, \"{first}\"], by = \"{by}\"}}"),
+                format!("number = {{expr = \"{newest} - :age\"}}"),
+            ];
+        }
+        other => {
+            mix.add_note(format!("requestdistribution={other}: keys are drawn evenly"));
+            number(first, "")
+        }
+    };
+    vec![only]
+}
+
+/// What statements need to know of the table.
+struct RowShape<'t> {
+    table: &'t str,
+    prefix: &'t str,
     fields: u64,
-    number: &dyn Fn(&str) -> f64,
-) {
-    let read = format!("select * from {table} where ycsb_key = :key");
+    reads_all: bool,
+    writes_all: bool,
+}
+
+/// A transaction for each operation that has a share.
+fn add_operations(mix: &mut MixText, shape: &RowShape<'_>, number: &dyn Fn(&str) -> f64) {
+    let RowShape { table, prefix, fields, reads_all, writes_all } = *shape;
+    let one_field = format!("{prefix}{{{{field}}}}");
+    let read_fields = if reads_all { "*" } else { &one_field };
+    let read = format!("select {read_fields} from {table} where ycsb_key = :key");
     let read = format!("{{sql = {}, class = \"read\", expect = {{rows = \"1\"}}}}", quote(&read));
-    let update = format!("update {table} set {prefix}{{{{field}}}} = :words where ycsb_key = :key");
+    let sets = match writes_all {
+        false => format!("{one_field} = :words"),
+        true => (0..fields).map(|n| format!("{prefix}{n} = :words")).collect::<Vec<_>>().join(", "),
+    };
+    let update = format!("update {table} set {sets} where ycsb_key = :key");
     let update = format!("{{sql = {}, class = \"update\"}}", quote(&update));
     let holes = vec![":words"; fields as usize].join(", ");
     let insert = quote(&format!("insert into {table} values (:fresh, {holes})"));
     let scan = quote(&format!(
-        "select * from {table} where ycsb_key >= :key order by ycsb_key limit :scan_length"
+        "select {read_fields} from {table} where ycsb_key >= :key order by ycsb_key limit :scan_length"
     ));
     for (property, class, steps) in [
         ("readproportion", "READ", read.clone()),
