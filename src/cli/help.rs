@@ -40,8 +40,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Measure",
         &[
-            "demo", "bench", "run", "sweep", "capacity", "waits", "report", "compare", "runs",
-            "explain", "init", "mix",
+            "demo", "bench", "run", "sweep", "capacity", "waits", "report", "compare", "merge",
+            "runs", "explain", "init", "mix",
         ],
     ),
     ("Warm", &["warm"]),

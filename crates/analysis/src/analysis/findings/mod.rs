@@ -11,6 +11,7 @@ mod caveat;
 mod compare;
 mod figures;
 mod load_audit;
+mod machines;
 mod replay;
 mod scaling;
 mod sentence;
@@ -28,6 +29,7 @@ pub use compare::{
 };
 pub use figures::{FiguresFinding, MedianFigure};
 pub use load_audit::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
+pub use machines::MachineFinding;
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 pub use scaling::{
     CapacityFinding, CapacityStep, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape,
@@ -109,6 +111,8 @@ pub struct RunFindings {
     pub head: RunHeader,
     /// Size of the data against the pool.
     pub data: DataSize,
+    /// The machines that shared the load, by share; empty where one ran all of it.
+    pub machines: Vec<MachineFinding>,
     /// One entry per group of the experiment, in the order they ran; empty for a plain load.
     pub variants: Vec<VariantFinding>,
     /// How rate grows with load, for a sweep over it.
