@@ -30,6 +30,7 @@ mod live;
 mod load_display;
 mod login_path;
 mod man_page;
+mod merge;
 mod micro;
 mod mix;
 mod mysql_warmup;
@@ -97,6 +98,7 @@ const COMMANDS: &[CommandEntry] = &[
     (report::command, report::run),
     (runs::command, runs::run),
     (compare::command, compare::run),
+    (merge::command, merge::run),
     (explain::command, explain::run),
     (digest::command, digest::run),
     (ship::command, ship::run),

@@ -6,9 +6,9 @@ pub use written::write_run;
 
 use super::findings::{ComparisonVerdict, Estimate, MetricComparison};
 use crate::archive::{
-    ArrivalRecord, Counters, ErrorRecord, IntervalRecord, LoadRequest, RecordedEngine,
-    RecordedErrorKind, RunMeta, RunRecord, RunState, SampleRecord, ServerRecord, StepRecord,
-    TallyRecord, Trial, TrialEnding, VariableRecord, WarmedRecord,
+    ArrivalRecord, Counters, ErrorRecord, IntervalRecord, LoadRequest, MachineRecord, MergeRecord,
+    RecordedEngine, RecordedErrorKind, RunMeta, RunRecord, RunState, SampleRecord, ServerRecord,
+    ShareRecord, StepRecord, TallyRecord, Trial, TrialEnding, VariableRecord, WarmedRecord,
 };
 use crate::recorder::Histogram;
 pub use crate::recorder::new_histogram;
@@ -90,6 +90,38 @@ pub fn hour_run() -> RunRecord {
     world.batch = 40;
     world.run_load("", 1, 3600 * 40, 0.9);
     world.into_run("bench")
+}
+
+/// The same load as that of `bench_run`, shared by two machines.
+pub fn merged_run() -> RunRecord {
+    let mut run = bench_run();
+    let trial = &run.trials[0];
+    let machine = |number: usize, name: &str| MachineRecord {
+        name: name.to_owned(),
+        share: ShareRecord {
+            text: format!("{number}/2"),
+            number,
+            weights: vec![1, 1],
+            first_worker: number - 1,
+            all_workers: 2,
+        },
+        run: format!("2026-11-21T07-40-15Z_{name}"),
+        folder: format!("machines/{number}"),
+        host: [("cpus".to_owned(), "8".to_owned())].into(),
+        state: RunState::Done,
+        began_ns: trial.began_ns + number as u64 * 700_000,
+        ended_ns: trial.ended_ns,
+        workers: 1,
+        events: 60_000,
+        intervals: trial.intervals.len(),
+        cpu_user_ns: 500_000_000,
+        response: vec![(80_000, 59_000 - number as u64 * 500), (900_000, 1_500)].into(),
+        lateness: vec![(2_000, 100)].into(),
+        ..MachineRecord::default()
+    };
+    let machines = vec![machine(1, "load1"), machine(2, "load2")];
+    run.merged = Some(MergeRecord { machines, missing: Vec::new() });
+    run
 }
 
 struct ServerSimulator {

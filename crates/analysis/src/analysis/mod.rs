@@ -22,6 +22,7 @@ mod live_stats;
 mod load_audit;
 mod load_span;
 mod load_title;
+mod machines;
 pub mod noise;
 pub mod number_format;
 mod one_run;
@@ -51,6 +52,7 @@ pub use compare::{
     InterimResult, detectable_before, judge_interim_pairs, metric_label, metric_name, metric_names,
     metric_value_text,
 };
+pub use findings::MachineFinding;
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
 pub use findings::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use findings::{

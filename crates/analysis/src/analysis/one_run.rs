@@ -8,8 +8,8 @@ use super::findings::{
     ReplayFinding, RunFindings, RunHeader, SizeClass,
 };
 use super::{
-    answer, capacity, caveats, checks, compare, costs, counters, noise, replay, scaling, sentences,
-    settings, timeline, trials, variants, waits, warming,
+    answer, capacity, caveats, checks, compare, costs, counters, machines, noise, replay, scaling,
+    sentences, settings, timeline, trials, variants, waits, warming,
 };
 
 /// Facts that have a place of their own in the findings.
@@ -74,6 +74,7 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
         results,
         head: run_header(&run.meta),
         data,
+        machines: machines::machine_findings(run),
         variants,
         scaling,
         capacity,

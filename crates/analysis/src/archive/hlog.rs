@@ -177,7 +177,20 @@ fn parse_entry(
     };
     let tag = entry.tag().ok_or("no tag")?;
     let part = parse_tag(names, tag.as_str()).ok_or("unknown tag")?;
-    let bytes = decode_base64(entry.encoded_histogram()).ok_or("not base64")?;
+    let histogram = decode_histogram(entry.encoded_histogram(), deserializer)?;
+    Ok(HistogramEntry { part, histogram })
+}
+
+/// A histogram alone, as `hdr_base64` writes it.
+pub(super) fn parse_hdr_base64(text: &str) -> Result<Histogram, &'static str> {
+    decode_histogram(text, &mut Deserializer::new())
+}
+
+fn decode_histogram(
+    text: &str,
+    deserializer: &mut Deserializer,
+) -> Result<Histogram, &'static str> {
+    let bytes = decode_base64(text).ok_or("not base64")?;
     // The length inside says how much memory is taken: believe it only if it can be true.
     if bytes.len() < 8 || bytes[4..8] != ((bytes.len() - 8) as u32).to_be_bytes() {
         return Err("length of the histogram");
@@ -188,7 +201,7 @@ fn parse_entry(
     if bounds(&histogram) != bounds(&new_histogram()) {
         return Err("other bounds than ours: they don't add");
     }
-    Ok(HistogramEntry { part, histogram })
+    Ok(histogram)
 }
 
 fn parse_tag([classes, steps]: [&[String]; 2], tag: &str) -> Option<HistogramKind> {

@@ -11,6 +11,8 @@
 //!                      waits.json if waits were gathered, replay.json if it was a replay
 //!   raw/<probe>.jsonl.gz   raw samples
 //!   variables.json     the server's variables at start and end, with origin
+//!   machines.json      which machines ran the load, if several shared it
+//!   machines/1/        each machine's own run folder, whole
 //!   log.txt            notes in words
 //!   manifest.json      sizes and SHA-256 of all of these, written last
 //! runs/baselines.json  names given to runs
@@ -29,6 +31,7 @@ mod error;
 mod file;
 mod hlog;
 mod manifest;
+mod merge;
 mod old_folders;
 mod plan_lock;
 mod reader;
@@ -52,6 +55,10 @@ pub use convert::{finite_counters, join_variables};
 pub use error::ArchiveError;
 pub use hlog::hdr_base64;
 pub use manifest::manifest_hashes;
+pub use merge::{
+    MachineRecord, MergeError, MergeInput, MergeOptions, MergeOutput, MergeRecord, MergeRefusal,
+    merge_runs,
+};
 pub use plan_lock::{PlanLock, file_sha256, read_plan_lock};
 pub use reader::{is_run_folder, latest_run, list_runs, read_meta, read_run};
 pub use recorded_names::{

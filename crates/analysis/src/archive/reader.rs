@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::error::ArchiveError;
 use super::manifest::{self, RunManifest};
 use super::types::{RunMeta, RunRecord, RunState, SampleRecord, StepRecord, Trial};
-use super::{FORMAT, old_folders, trial};
+use super::{FORMAT, merge, old_folders, trial};
 
 /// Loads a run folder.
 ///
@@ -29,11 +29,12 @@ pub fn read_run(dir: &Path) -> Result<RunRecord, ArchiveError> {
     trials.sort_by_key(|trial| trial.step);
     let samples = read_samples(&dir.join("raw"), &mut damage);
     let variables = read_variables(dir, &mut damage);
+    let merged = merge::machines::read_machines(dir, &mut damage);
     // A run that was not closed has no manifest to miss.
     if meta.state != RunState::Running {
         check_manifest(dir, &mut damage);
     }
-    Ok(RunRecord { meta, plan, steps, trials, samples, variables, damage })
+    Ok(RunRecord { meta, plan, steps, trials, samples, variables, merged, damage })
 }
 
 /// Whether a folder looks like a run folder: cheap enough for completions.

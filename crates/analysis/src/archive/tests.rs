@@ -27,7 +27,7 @@ const COUNTERS: &[CounterSpec] = &[
     CounterSpec { name: "pages", unit: "pages" },
 ];
 
-fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
+pub(super) fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
     let class = |[response, service, failed]: &[Vec<u64>; 3]| ClassTotals {
         response: histogram(response),
         service: histogram(service),
@@ -51,7 +51,7 @@ fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
 }
 
 /// Sums intervals as the driver does.
-fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
+pub(super) fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
     let empty = names.iter().map(|_| [vec![], vec![], vec![]]).collect::<Vec<_>>();
     let mut total = interval(0, &empty, &[]);
     total.tally = Tally::default();
@@ -93,9 +93,9 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
     }
 }
 
-const NAMES: [&str; 2] = ["point select, 100%", "new/order"];
+pub(super) const NAMES: [&str; 2] = ["point select, 100%", "new/order"];
 
-fn head() -> Trial {
+pub(super) fn head() -> Trial {
     Trial {
         id: "01-none-1".to_owned(),
         variant: "none".to_owned(),
@@ -187,6 +187,7 @@ fn write(runs: &Path, intervals: &[Interval]) -> (std::path::PathBuf, RunRecord)
     };
     writer.close(RunState::Failed, Some("server lost".to_owned()), Nanos(77)).unwrap();
     let run = RunRecord {
+        merged: None,
         meta,
         plan: "[load]\nworkers = 4\n".to_owned(),
         steps: vec![step(1, Some(9))],

@@ -114,10 +114,18 @@ pub(super) struct IntervalLine {
     slots: Vec<u32>,
     /// How many lines of `histograms.hlog` belong to it; they were written before this line.
     hlog_lines: usize,
+    /// How many machines' intervals it is the sum of; 0 where one machine ran the whole load.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    machines: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl IntervalLine {
-    pub(super) fn new(i: &IntervalRecord, hlog_lines: usize) -> IntervalLine {
+    pub(super) fn new(i: &IntervalRecord, hlog_lines: usize, machines: usize) -> IntervalLine {
         IntervalLine {
             began_ns: i.began_ns,
             ended_ns: i.ended_ns,
@@ -129,7 +137,18 @@ impl IntervalLine {
             backlog: i.backlog,
             slots: i.slots.clone(),
             hlog_lines,
+            machines,
         }
+    }
+
+    /// How many lines of `histograms.hlog` are its own.
+    pub(super) fn histogram_lines(&self) -> usize {
+        self.hlog_lines
+    }
+
+    /// Its counts, without histograms.
+    pub(super) fn into_plain_record(self) -> IntervalRecord {
+        self.into_record(SparseHistogram::default(), Vec::new())
     }
 
     fn into_record(
@@ -280,6 +299,13 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
     trial.waits = waits::read_waits(dir, &mut note);
     trial.replayed = replay::read_replay(dir, &mut note);
     Some(trial)
+}
+
+/// The good lines of a load's intervals, and the text of their histograms. What is wrong with them `read_trial` tells.
+pub(super) fn read_interval_lines(dir: &Path) -> (Vec<IntervalLine>, Vec<u8>) {
+    let text = read_file(dir, "intervals.jsonl", &mut drop);
+    let (lines, _) = super::reader::parse_json_lines::<IntervalLine>(&text);
+    (lines, read_file(dir, "histograms.hlog", &mut drop))
 }
 
 fn read_file(dir: &Path, name: &str, note: &mut impl FnMut(String)) -> Vec<u8> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::WaitsRecord;
+use super::merge::MergeRecord;
 use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
@@ -35,6 +36,8 @@ pub struct RunRecord {
     pub samples: Vec<SampleRecord>,
     /// `variables.json`.
     pub variables: Vec<VariableRecord>,
+    /// `machines.json`, if several machines ran the load.
+    pub merged: Option<MergeRecord>,
     /// What could not be read, in words; empty for a whole folder.
     pub damage: Vec<String>,
 }

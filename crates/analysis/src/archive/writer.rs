@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::error::ArchiveError;
 use super::file::{AppendFile, GzipFile, replace_file};
+use super::merge::{MergeRecord, machines};
 use super::plan_lock::{self, PlanLock};
 use super::trial::{IntervalLine, TrialFile};
 use super::types::{
@@ -35,6 +36,17 @@ pub struct RunWriter {
     trouble: Option<ArchiveError>,
 }
 
+/// An interval of several machines.
+#[derive(Debug)]
+pub(super) struct MergedInterval {
+    /// Its times and counts.
+    pub(super) record: IntervalRecord,
+    /// Its histograms; nothing else in it is looked at.
+    pub(super) histograms: Interval,
+    /// How many machines' intervals it is the sum of.
+    pub(super) machines: usize,
+}
+
 #[derive(Debug)]
 struct OpenTrial {
     dir: PathBuf,
@@ -57,6 +69,21 @@ impl RunWriter {
         let (dir, id) = create_run_dir(runs_dir, &name)?;
         check_free_space(&dir)?;
         RunWriter::create_in(dir, id, meta, plan)
+    }
+
+    /// The same in a folder of this name, which must not be there yet.
+    ///
+    /// # Errors
+    /// As `create`, and when the folder is there.
+    pub(super) fn create_at(
+        dir: &Path,
+        meta: RunMeta,
+        plan: &str,
+    ) -> Result<RunWriter, ArchiveError> {
+        create_dir(dir)?;
+        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        check_free_space(dir)?;
+        RunWriter::create_in(dir.to_owned(), id, meta, plan)
     }
 
     /// Makes the folder `<parent>/<name>/` as a part of another run: whoever makes it has looked at the room on the disk.
@@ -186,6 +213,27 @@ impl RunWriter {
         self.keep_error(result);
     }
 
+    /// Keeps an interval of several machines in the open trial.
+    pub(super) fn write_merged_interval(&mut self, merged: &MergedInterval) {
+        let MergedInterval { record, histograms, machines } = merged;
+        let result =
+            self.trial.as_mut().map_or(Ok(()), |open| open.append(record, histograms, *machines));
+        self.keep_error(result);
+    }
+
+    /// Closes the open trial with totals that were added up.
+    pub(super) fn end_merged_trial(&mut self, trial: &Trial) {
+        let Some(OpenTrial { dir, .. }) = self.trial.take() else { return };
+        let result = replace_file(&dir.join("trial.json"), &to_json(&TrialFile::new(trial, true)));
+        self.keep_error(result);
+    }
+
+    /// Keeps which machines ran the load.
+    pub(super) fn write_machines(&mut self, merged: &MergeRecord) {
+        let result = replace_file(&self.dir.join(machines::NAME), &to_json(merged));
+        self.keep_error(result);
+    }
+
     /// Keeps what the server waited for during the load of this id, open or ended.
     pub fn write_waits(&mut self, id: &str, waits: &WaitsRecord) {
         let path = self.dir.join("trials").join(safe_file_name(id)).join(waits::FILE);
@@ -260,10 +308,18 @@ impl OpenTrial {
     /// Histograms first: an interval counts once its own line says how many of them are its own. Nothing of it stays
     /// in memory: a load may last for days.
     fn append_interval(&mut self, interval: &Interval) -> Result<(), ArchiveError> {
-        let record = IntervalRecord::from(interval);
+        self.append(&IntervalRecord::from(interval), interval, 0)
+    }
+
+    fn append(
+        &mut self,
+        record: &IntervalRecord,
+        histograms: &Interval,
+        machines: usize,
+    ) -> Result<(), ArchiveError> {
         let (lines, count) =
-            hlog::encode_interval(&self.trial.classes, &self.trial.event_steps, interval);
-        let line = to_json_line(&IntervalLine::new(&record, count));
+            hlog::encode_interval(&self.trial.classes, &self.trial.event_steps, histograms);
+        let line = to_json_line(&IntervalLine::new(record, count, machines));
         self.histograms.append(&lines)?;
         self.intervals.append(&line).inspect_err(|_| self.histograms.undo_append(lines.len()))
     }

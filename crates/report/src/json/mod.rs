@@ -64,6 +64,7 @@ fn report_json(findings: &RunFindings) -> Value {
         },
         "server": server_json(head.server.as_ref(), &findings.settings),
         "client": head.host,
+        "machines": findings.machines,
         "data": findings.data,
         "variants": json_array(&findings.variants, |w| variant_json(findings, w)),
         "trials": json_array(&results.trials, trial_json),

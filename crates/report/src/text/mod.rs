@@ -6,6 +6,7 @@ mod explain;
 mod figures;
 mod load_audit;
 mod loads;
+mod machines;
 mod replay;
 mod scaling;
 mod sides;
@@ -88,6 +89,10 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
     if !results.trials.is_empty() && !is_told {
         writeln!(out)?;
         loads::write_loads(results, out)?;
+    }
+    if !findings.machines.is_empty() {
+        writeln!(out)?;
+        machines::write_machines(&findings.machines, out)?;
     }
     load_audit::write_audits(results, out)?;
     figures::write_all(results, out)?;

@@ -5,19 +5,22 @@ use super::super::findings::{StallKind, TrialFinding};
 use super::super::noise::foreign_share;
 use super::super::number_format::{format_count, format_percent, format_plural, format_time};
 use super::super::sentences::caveat_texts;
-use super::{Caveat, CaveatInput, load_names_text};
+use super::{Caveat, CaveatInput, load_names_text, machines};
 
 /// Lateness of our own making below this is the clock and the scheduler, not a limit.
 const LATENESS_FLOOR_S: f64 = 100e-6;
 /// Lateness above this share of the median response time distorts it.
 const LATENESS_SHARE: f64 = 0.1;
 /// CPU above this share of a core per engine thread leaves no room for a burst.
-const BUSY_CORE: f64 = 0.8;
+pub(super) const BUSY_CORE: f64 = 0.8;
 
 /// CLIENT-BOUND: lateness p99 above max(100 µs, 10 % of the median), or our threads at more than 80 % of a core.
 pub(super) fn client_bound(input: &CaveatInput<'_>) -> Option<Caveat> {
     // Without a server our own limit is what is measured.
     input.run.meta.server.as_ref()?;
+    if input.run.merged.is_some() {
+        return machines::bound_machine(input);
+    }
     let late: Vec<_> = input.trials.iter().filter(|t| is_late(t)).collect();
     if let Some(worst) = late.iter().max_by(|a, b| lateness_p99_s(a).total_cmp(&lateness_p99_s(b)))
     {

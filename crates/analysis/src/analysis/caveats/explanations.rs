@@ -58,6 +58,30 @@ explanations! {
         "A file of the run folder is missing, ends in the middle, or differs from its checksum.",
         "What could be read is shown. Numbers that need the lost part are missing or incomplete.",
         "Copy the folder again if this is a copy; otherwise run again.";
+    "MACHINES-PART" "a part of a load that machines shared is missing",
+        "A share of the load is not there, or a machine's run was cut off, failed, or can't be \
+         read whole.",
+        "The sums hold only what is there: the rate is that of a smaller load, and what is missing \
+         may be the slow part.",
+        "Merge the runs of all machines. If one was cut off, run the load again.";
+    "MACHINES-VOID" "the own run of a machine is void",
+        "One of the machines has a caveat that voids its own run, as when other programs kept it \
+         busy.",
+        "Its events are part of every figure, and the sum can hide what was wrong with them.",
+        "Read its own report in the folder `machines` of the run, mend what it names, and run \
+         again.";
+    "MACHINES-APART" "machines did not start their shares together",
+        "The loads of the machines began at different times.",
+        "Until the last one started, and after the first one ended, the server had less to do \
+         than the load says: the rate is too low, and response times are too good.",
+        "Start all of them at one time with `--start-at`, and keep their clocks in step with NTP.";
+    "MACHINES-UNEVEN" "one machine's figures differ from those of the others",
+        "For its share of the load, a machine's rate or its median response time is more than \
+         25 % from the median of all machines.",
+        "The merged percentiles mix two situations: a slower network, a busy machine, or another \
+         way to the server.",
+        "Compare the reports of the machines in the folder `machines` of the run. With different \
+         hardware give shares weights: `--share 1/2:1`.";
     "ERRORS" "events failed",
         "The server answered events with errors. Failed events are in no rate and no percentile.",
         "Errors are often quick: a server that refuses work looks fast. Above 0.1 % of \

@@ -7,6 +7,7 @@ mod client;
 mod explanations;
 mod load;
 mod machine_noise;
+mod machines;
 mod replay;
 mod run_state;
 mod server;
@@ -52,6 +53,9 @@ pub(super) const ERRORS: &str = "ERRORS";
 const CHECKS: &[(&str, CaveatCheck)] = &[
     ("CUT", run_state::cut_run),
     ("DAMAGE", run_state::damaged_archive),
+    ("MACHINES-PART", machines::missing_parts),
+    ("MACHINES-VOID", machines::void_parts),
+    ("MACHINES-APART", machines::apart_starts),
     (ERRORS, run_state::failed_events),
     ("BROKEN-DATA", run_state::broken_data),
     ("SUDDENLY-FAST", server_results::suddenly_fast),
@@ -61,6 +65,7 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("NOT-COLD", server::not_cold),
     ("UNOPENED", client::unopened_sessions),
     ("CLIENT-BOUND", client::client_bound),
+    ("MACHINES-UNEVEN", machines::uneven_machines),
     ("BEHIND", replay::behind_schedule),
     ("PART-LOAD", replay::part_load),
     ("OTHER-ROWS", replay::other_rows),

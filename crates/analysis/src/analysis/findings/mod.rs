@@ -12,6 +12,7 @@ mod compare;
 mod costs;
 mod figures;
 mod load_audit;
+mod machines;
 mod replay;
 mod scaling;
 mod sentence;
@@ -30,6 +31,7 @@ pub use compare::{
 pub use costs::{CostChange, CostFinding};
 pub use figures::{FiguresFinding, MedianFigure};
 pub use load_audit::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
+pub use machines::MachineFinding;
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 pub use scaling::{
     CapacityFinding, CapacityStep, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape,
@@ -116,6 +118,8 @@ pub struct RunFindings {
     pub head: RunHeader,
     /// Size of the data against the pool.
     pub data: DataSize,
+    /// The machines that shared the load, by share; empty where one ran all of it.
+    pub machines: Vec<MachineFinding>,
     /// One entry per group of the experiment, in the order they ran; empty for a plain load.
     pub variants: Vec<VariantFinding>,
     /// How rate grows with load, for a sweep over it.

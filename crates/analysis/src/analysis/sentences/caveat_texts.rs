@@ -38,6 +38,25 @@ caveat_texts! {
     DAMAGE = "DAMAGE" Warn, "files are missing, cut or changed",
         "the run folder is not complete: {first}{more}",
         "what could be read is shown; copy the folder again if this is a copy";
+    MACHINES_MISSING = "MACHINES-PART" Void, "a share of the load is missing",
+        "of {all} of the load, missing: {missing}; their events are in no figure",
+        "merge the runs of all machines";
+    MACHINES_PART = "MACHINES-PART" Void, "a machine's run was cut off, or its folder is damaged",
+        "{machine}: {why}{more}; what could be read of it is in the sums",
+        "copy its folder again if this is a copy; otherwise run the load again";
+    MACHINES_VOID = "MACHINES-VOID" Void, "a machine's own run is void",
+        "the run of {machine} alone is void: {why}{more}",
+        "see its own report, {folder} in the run folder";
+    MACHINES_APART_VOID = "MACHINES-APART" Void, "machines started more than 5 % of the load apart",
+        "{machine} started {late} after the first: the whole load never ran for part of the time",
+        "start all machines at one time with --start-at, and keep their clocks in step";
+    MACHINES_APART = "MACHINES-APART" Warn, "machines started more than 0.1 s apart",
+        "{machine} started {late} after the first",
+        "start all machines at one time with --start-at, and keep their clocks in step";
+    MACHINES_UNEVEN = "MACHINES-UNEVEN" Warn, "a machine's rate or median differs by more than \
+         25 % from that of the others",
+        "the {what} of {machine} is {by} {direction} the median of all machines",
+        "compare the network and the load of these machines: the sum mixes two situations";
     ERRORS_VOID = "ERRORS" Void, "more than 0.1 % unexpected errors in a load",
         "{failed} of {tried} events failed ({share}){most}",
         "a run with more than 0.1 % unexpected errors has failed: find their cause first";
@@ -78,6 +97,9 @@ caveat_texts! {
         "sweat's threads used {share} of a core each{where}",
         "more workers or the other engine, or several load machines: the rate measured is \
          sweat's, not the server's";
+    CLIENT_BOUND_MACHINE = "CLIENT-BOUND" Void, "one of several machines late or busy like that",
+        "{machine} {what}",
+        "use more machines, give this one fewer sessions, or `--precise`";
     BEHIND = "BEHIND" Warn, "statements of a replay began more than 0.1 s after their time",
         "{share} of the statements of {load} began more than {limit} after their \
          time{from}{at_end}; the latest by {latest}",

@@ -18,8 +18,8 @@ use super::super::{
 use super::{NOT_RELIABLE, answer_texts, caveat_texts};
 use crate::analysis::ScalingShape;
 use crate::archive::{
-    ArrivalKind, ArrivalRecord, Counters, LoadRequest, RecordedStepKind, RunRecord, RunState,
-    SampleRecord, TrialEnding, UnopenedRecord, VariableRecord,
+    ArrivalKind, ArrivalRecord, Counters, LoadRequest, MergeRecord, RecordedStepKind, RunRecord,
+    RunState, SampleRecord, TrialEnding, UnopenedRecord, VariableRecord,
 };
 use crate::recorder::{
     DataState, DataVerdict, DataVerdicts, KeyChoice, StatementRepeats, WorkloadFacts,
@@ -115,6 +115,27 @@ fn last_s(run: &mut RunRecord, seconds: u64) {
     run.trials[0].ended_ns = run.trials[0].began_ns + seconds * 1_000_000_000;
 }
 
+type MachineSituation = (fn(&mut MergeRecord), &'static [&'static str], &'static [&'static str]);
+
+/// What several machines can have gone through.
+fn machine_situations() -> [MachineSituation; 9] {
+    [
+        (|_| (), &["LOAD"], &["MACHINES_PART", "MACHINES_APART", "MACHINES_UNEVEN"]),
+        (|m| m.missing = vec!["3/3".to_owned()], &["MACHINES_MISSING"], &["MACHINES_PART"]),
+        (|m| m.machines[1].state = RunState::Running, &["MACHINES_PART"], &["MACHINES_VOID"]),
+        (|m| m.machines[0].damage = vec!["cut".to_owned()], &["MACHINES_PART"], &[]),
+        (|m| m.machines[1].voids = vec!["NOISE: x".to_owned()], &["MACHINES_VOID"], &[]),
+        (|m| m.machines[1].began_ns += 200_000_000, &["MACHINES_APART"], &["MACHINES_APART_VOID"]),
+        (|m| m.machines[1].began_ns += 2_000_000_000, &["MACHINES_APART_VOID"], &[]),
+        (|m| m.machines[1].events /= 3, &["MACHINES_UNEVEN"], &["CLIENT_BOUND_MACHINE"]),
+        (
+            |m| m.machines[0].lateness.record_n(9_000_000, 900),
+            &["CLIENT_BOUND_MACHINE"],
+            &["CLIENT_BOUND_LATE"],
+        ),
+    ]
+}
+
 /// Runs with a single load.
 #[expect(clippy::too_many_lines, reason = "a table: a row for each situation")]
 fn loads() -> Vec<Situation> {
@@ -142,6 +163,13 @@ fn loads() -> Vec<Situation> {
     add(&|run| run.meta.state = RunState::Running, &["CUT_OPEN"], &["CUT_STOPPED"]);
     add(&|run| run.trials[0].reason = TrialEnding::Cut, &["CUT_LOAD"], &["CUT_OPEN"]);
     add(&|run| run.damage.push("a line is cut".to_owned()), &["DAMAGE"], &[]);
+    for (change, said, not_said) in machine_situations() {
+        let merge = |run: &mut RunRecord| {
+            run.merged = fixture_runs::merged_run().merged;
+            change(run.merged.as_mut().unwrap());
+        };
+        add(&merge, said, not_said);
+    }
     add(
         &|run| run.trials[0].failed[0].record_n(1000, 200).unwrap(),
         &["ERRORS_VOID"],
