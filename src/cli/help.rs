@@ -41,7 +41,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Measure",
         &[
             "demo", "bench", "run", "sweep", "capacity", "waits", "watch", "report", "compare",
-            "runs", "explain", "init", "mix",
+            "runs", "explain", "init", "micro", "mix",
         ],
     ),
     ("Warm", &["warm"]),

@@ -7,7 +7,9 @@ use std::io::{self, Write};
 use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
-use super::{compare, costs, figures, load_audit, loads, replay, scaling, state, variants_table, waits};
+use super::{
+    compare, costs, figures, load_audit, loads, replay, scaling, state, variants_table, waits,
+};
 use crate::analysis::number_format::{
     format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,
 };
@@ -47,8 +49,13 @@ pub(super) fn write_summary(
     write_foot(findings, paint, &mut foot)?;
     let count_lines = |text: &[u8]| text.iter().filter(|byte| **byte == b'\n').count();
     let room = SCREEN.saturating_sub(count_lines(&head) + count_lines(&foot) + 1);
+    let results = findings.results();
+    let is_list = !results.cost_changes.is_empty()
+        || matches!(&results.trials[..], [only] if !only.costs().is_empty());
+    // Of things that were measured one by one each line is an answer.
+    let room = if is_list { usize::MAX } else { room.max(LEAST_TABLE) };
     out.write_all(&head)?;
-    write_first_lines(&table, room.max(LEAST_TABLE), out)?;
+    write_first_lines(&table, room, out)?;
     out.write_all(&foot)
 }
 
