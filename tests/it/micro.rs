@@ -197,7 +197,7 @@ fn a_run_cleans_up_and_two_runs_are_one_table() {
     let socket = format!("--socket={}", server.sandbox.meta().socket.display());
     let world = World::new();
     let base = ["micro", "-u", "root", &socket, "--rows=1000", "--scale=0.1", "-q", "--name"];
-    let quiet = ["--allow=NOISE", "--allow=FOREIGN-CPU", "--allow=STEAL"];
+    let quiet = ["--allow=NOISE", "--allow=FOREIGN-CPU"];
     for name in ["one", "two"] {
         let own = [name, "--only=select_key,range,update_key", "--rounds=6"];
         expect(&world.run(&[&base[..], &own, &quiet].concat()), 0);
