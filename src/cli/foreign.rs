@@ -28,6 +28,7 @@ const fn row(tools: &'static str, word: &'static str, answer: Answer) -> Foreign
 }
 
 const SYSBENCH: &str = "sysbench";
+const SQL_BENCH: &str = "sql-bench";
 const MYSQLSLAP: &str = "mysqlslap";
 const K6: &str = "k6";
 const HTTP: &str = "wrk, oha";
@@ -103,6 +104,12 @@ const FOREIGN_WORDS: &[ForeignWord] = &[
     row("tpcc-mysql", "tpcc_load", Is("`sweat tpcc_load`")),
     row("tpcc-mysql", "tpcc_start", Is("`sweat tpcc_start`")),
     row("dbt2", "datagen", Is("`sweat bench tpcc prepare --csv=DIR`")),
+    row(SQL_BENCH, "run-all-tests", Is("`sweat micro`")),
+    row(SQL_BENCH, "compare-results", Is("`sweat compare`")),
+    row(SQL_BENCH, "--small-test", Is("--scale of `sweat micro`")),
+    row(SQL_BENCH, "--skip-test", Is("--skip of `sweat micro`")),
+    row(SQL_BENCH, "--create-options", Is("--engine of `sweat micro`")),
+    row(SQL_BENCH, "--time-limit", Is("--limit of `sweat micro`; nothing is estimated")),
     row(MYSQLSLAP, "--concurrency", Is("--threads")),
     row(MYSQLSLAP, "--iterations", Is("--passes of `sweat bench queries`")),
     row(MYSQLSLAP, "--query", Is("--queries or --file of `sweat bench queries`")),

@@ -41,8 +41,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Measure",
         &[
             "demo", "bench", "run", "sweep", "capacity", "waits", "watch", "report", "compare",
-            "merge",
-            "runs", "explain", "init", "mix",
+            "merge", "runs", "explain", "init", "micro", "mix",
         ],
     ),
     ("Warm", &["warm"]),

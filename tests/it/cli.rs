@@ -111,7 +111,7 @@ pub(crate) fn end(child: Child, within: Duration) -> (Output, Duration) {
 }
 
 /// Whether the load of the world's run has kept an interval yet.
-fn is_under_way(world: &World) -> bool {
+pub(crate) fn is_under_way(world: &World) -> bool {
     let Ok(dir) = archive::latest_run(&world.runs()) else { return false };
     let trials = std::fs::read_dir(dir.join("trials")).into_iter().flatten().flatten();
     trials.into_iter().any(|t| {

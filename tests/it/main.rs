@@ -18,6 +18,7 @@ mod hotset_load;
 mod hotset_save;
 mod journal;
 mod live_view;
+mod micro;
 mod mix;
 mod probe;
 mod replay;

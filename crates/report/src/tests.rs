@@ -384,7 +384,7 @@ fn several_runs_stand_side_by_side() {
 }
 
 /// Everything that was made by hand.
-fn samples() -> [(&'static str, RunFindings); 8] {
+fn samples() -> [(&'static str, RunFindings); 10] {
     [
         ("compared", samples::comparison_sample()),
         ("swept", samples::sweep_sample()),
@@ -394,6 +394,8 @@ fn samples() -> [(&'static str, RunFindings); 8] {
         ("audited", samples::audit_sample()),
         ("measured", samples::figures_sample()),
         ("merged", analyse_run(&fixture_runs::merged_run())),
+        ("operations", samples::costs_sample()),
+        ("operations-compared", samples::cost_changes_sample()),
     ]
 }
 

@@ -53,6 +53,7 @@ pub use compare::{
     metric_value_text,
 };
 pub use findings::MachineFinding;
+pub use costs::speed_word;
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
 pub use findings::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use findings::{
@@ -67,7 +68,6 @@ pub use findings::{
     UnbegunArrivals, VariableFinding, VariantFinding, VariantLevel, WaitFinding, WaitGroup,
     WaitSource, WaitTracingCost, WorkCount,
 };
-pub use costs::speed_word;
 pub use findings::{CostChange, CostFinding, FiguresFinding, MedianFigure};
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,

@@ -49,8 +49,13 @@ pub(super) fn write_summary(
     write_foot(findings, paint, &mut foot)?;
     let count_lines = |text: &[u8]| text.iter().filter(|byte| **byte == b'\n').count();
     let room = SCREEN.saturating_sub(count_lines(&head) + count_lines(&foot) + 1);
+    let results = findings.results();
+    let is_list = !results.cost_changes.is_empty()
+        || matches!(&results.trials[..], [only] if !only.costs().is_empty());
+    // Of things that were measured one by one each line is an answer.
+    let room = if is_list { usize::MAX } else { room.max(LEAST_TABLE) };
     out.write_all(&head)?;
-    write_first_lines(&table, room.max(LEAST_TABLE), out)?;
+    write_first_lines(&table, room, out)?;
     out.write_all(&foot)
 }
 

@@ -22,7 +22,8 @@ use crate::archive::{
     RunState, SampleRecord, TrialEnding, UnopenedRecord, VariableRecord,
 };
 use crate::recorder::{
-    DataState, DataVerdict, DataVerdicts, KeyChoice, StatementRepeats, WorkloadFacts,
+    DataState, DataVerdict, DataVerdicts, KeyChoice, MeasuredCost, MeasuredFigures,
+    StatementRepeats, WorkloadFacts,
 };
 
 /// Words that a void run has no right to.
@@ -532,6 +533,24 @@ fn experiments() -> Vec<Situation> {
         &["REPLAY_NONE"],
     );
     add(fixture_replays::two_variant_run(), &["REPLAY_CHANGES"], &[]);
+    let costs = |times: &[f64]| {
+        let cost = |name: &str, times: &[f64]| MeasuredCost {
+            name: name.to_owned(),
+            wall_ns: times.to_vec(),
+            ..MeasuredCost::default()
+        };
+        let costs = vec![cost("insert", times), cost("update", times), cost("cut", &[])];
+        Some(MeasuredFigures { costs, ..MeasuredFigures::default() })
+    };
+    let mut measured = fixture_runs::bench_run();
+    measured.trials[0].figures = costs(&[1e5; 10]);
+    add(measured, &["COSTS"], &["LOAD", "STEADY"]);
+    let mut measured = pair(flat, flat);
+    for (number, trial) in (0..).zip(&mut measured.trials) {
+        let slower = if trial.variant == "b" { 1.5 } else { 1.0 };
+        trial.figures = costs(&[1e5 * slower * (1.0 + f64::from(number % 5) / 1e3); 10]);
+    }
+    add(measured, &["COST_CHANGES", "COST_MEAN"], &["PAIR_SAME", "COSTS"]);
     let mut disturbed = fixture_replays::replay_run();
     lose_time(&mut disturbed, 0, 80e6);
     add(disturbed, &["REPLAY_VERDICT", "NOISE"], &["REPLAY_SLOWED"]);

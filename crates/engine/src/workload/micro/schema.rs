@@ -18,6 +18,8 @@ const MARK: &str = "_sweat_micro";
 const BATCH: u64 = 500;
 /// How long the schema's removal waits for a session that still uses a table.
 const LOCK_WAIT: &str = "SET SESSION lock_wait_timeout = 20";
+/// How long the server may take to see that the session before has ended.
+const ENDING_S: u32 = 3;
 /// What an account that lacks a right is told.
 const DENIED: [u16; 3] = [1044, 1142, 1227];
 
@@ -218,7 +220,7 @@ impl MicroSchema {
     fn open(&self, stop: &Stop) -> anyhow::Result<Session> {
         let mut session = self.server.connect(stop)?;
         session.allow_long_statements();
-        match session.query_scalar(&self.lock_statement(0))?.as_deref() {
+        match session.query_scalar(&self.lock_statement(ENDING_S))?.as_deref() {
             Some("1") => Ok(session),
             _ => Err(RefusedError(format!(
                 "another sweat is measuring in the schema {} of this server\n\

@@ -63,8 +63,11 @@ impl MicroSettings {
         let operations = choose_operations(list("only"), list("skip"))?;
         let rows = options.count("rows");
         if rows == 0 || rows % ROWS_UNIT != 0 || rows > MOST_ROWS {
-            return Err(Mistake::new("--rows", format!("{rows} is no multiple of {ROWS_UNIT}"))
-                .hint(format!("{ROWS_UNIT} to {MOST_ROWS}, as in 100000")));
+            return Err(Mistake::new(
+                "--rows",
+                format!("{rows} is not a multiple of {ROWS_UNIT} in range"),
+            )
+            .hint(format!("{ROWS_UNIT} to {MOST_ROWS}, as in 100000")));
         }
         let rounds = options.count("rounds");
         if !(1..=MOST_ROUNDS).contains(&rounds) {
@@ -80,7 +83,7 @@ impl MicroSettings {
         };
         let scale = given("scale").map(|text| match text.parse::<f64>() {
             Ok(scale) if (SCALE_BOUNDS.0..=SCALE_BOUNDS.1).contains(&scale) => Ok(scale),
-            _ => Err(Mistake::new("--scale", format!("`{text}` is no such number"))
+            _ => Err(Mistake::new("--scale", format!("`{text}` is not a number in range"))
                 .hint("0.0001 to 1000; 1 for the usual counts")),
         });
         Ok(MicroSettings {
