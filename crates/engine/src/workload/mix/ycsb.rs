@@ -96,7 +96,7 @@ fn gather_properties(options: &Options) -> Result<YcsbProperties, Mistake> {
     match unknown_property(&all) {
         None => Ok(all),
         Some((name, hint)) => {
-            let why = format!("YCSB's core workload has no property `{name}`");
+            let why = format!("`{name}` is not a property that sweat carries");
             Err(Mistake::new("--property", why).maybe_hint(hint))
         }
     }
