@@ -300,18 +300,7 @@ impl<'s> ValueBinder<'s> {
             RuleSpec::Int { low, high, law, scatter, among } => {
                 let scatter = scatter_seed(*scatter);
                 let (low, high) = (self.bind_formula(low)?, self.bind_formula(high)?);
-                let law = match (*law, among) {
-                    (LawSpec::Scrambled { is_go, .. }, Some(among)) => {
-                        let among = self.bind_formula(among)?;
-                        let among =
-                            among.as_constant().and_then(|of| of.borrow_scalar().to_whole());
-                        let among =
-                            among.and_then(|of| u64::try_from(of).ok()).filter(|of| *of > 0);
-                        let why = "among is not a number of keys".to_owned();
-                        LawSpec::Scrambled { is_go, among: among.ok_or((why, None))? }
-                    }
-                    (law, _) => law,
-                };
+                let law = self.bind_law(*law, among.as_ref())?;
                 return bind_int(low, high, law, scatter);
             }
             RuleSpec::Real { low, high, digits } => DrawRule::Real {
@@ -368,6 +357,20 @@ impl<'s> ValueBinder<'s> {
                 DrawRule::YcsbKey { number: self.bind_formula(number)?, form: *form }
             }
         })
+    }
+
+    /// A law; of a scrambled one, over how many keys it is scattered.
+    fn bind_law(
+        &mut self,
+        law: LawSpec,
+        among: Option<&NamedFormula>,
+    ) -> Result<LawSpec, BindError> {
+        let (LawSpec::Scrambled { is_go, .. }, Some(among)) = (law, among) else { return Ok(law) };
+        let among = self.bind_formula(among)?;
+        let among = among.as_constant().and_then(|among| among.borrow_scalar().to_whole());
+        let among = among.and_then(|among| u64::try_from(among).ok()).filter(|among| *among > 0);
+        let why = "among is not a number of keys".to_owned();
+        Ok(LawSpec::Scrambled { is_go, among: among.ok_or((why, None))? })
     }
 
     fn bind_filled_data(&mut self, name: &str) -> Result<usize, BindError> {

@@ -81,17 +81,7 @@ impl DrawContext<'_, '_> {
                 self.draw(found.map_or(last, |(_, rule)| rule), cell);
             }
             DrawRule::Computed(formula) => cell.set_scalar(self.state.evaluate(formula)),
-            DrawRule::YcsbKey { number, form } => {
-                let number = self.state.evaluate(number).to_whole().unwrap_or(0);
-                let key = match form {
-                    YcsbKeyForm::Java => ycsb_key_number(number as u64, false),
-                    YcsbKeyForm::Go => ycsb_key_number(number as u64, true),
-                    YcsbKeyForm::Ordered => number as u64,
-                };
-                cell.kind = CellKind::Text;
-                cell.text.extend_from_slice(b"user");
-                write_scalar(Scalar::Int(key as i64), &mut cell.text);
-            }
+            DrawRule::YcsbKey { number, form } => self.draw_ycsb_key(number, *form, cell),
             DrawRule::Hash(formula) => {
                 write_scalar(self.state.evaluate(formula), &mut cell.text);
                 let hash = hash_bytes(cell.text.iter().copied());
@@ -108,6 +98,18 @@ impl DrawContext<'_, '_> {
         let span = high.wrapping_sub(low) as u64;
         let drawn = low.wrapping_add(self.rng.uniform_between(0, span) as i64);
         cell.kind = CellKind::Int(drawn);
+    }
+
+    fn draw_ycsb_key(&mut self, number: &SlotFormula, form: YcsbKeyForm, cell: &mut ValueCell) {
+        let number = self.state.evaluate(number).to_whole().unwrap_or(0) as u64;
+        let key = match form {
+            YcsbKeyForm::Java => ycsb_key_number(number, false),
+            YcsbKeyForm::Go => ycsb_key_number(number, true),
+            YcsbKeyForm::Ordered => number,
+        };
+        cell.kind = CellKind::Text;
+        cell.text.extend_from_slice(b"user");
+        write_scalar(Scalar::Int(key as i64), &mut cell.text);
     }
 
     fn draw_growing(

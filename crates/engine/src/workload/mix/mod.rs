@@ -18,6 +18,7 @@ mod read_steps;
 mod run;
 mod scans;
 mod scrambled;
+mod server_facts;
 mod sessions;
 mod settled;
 mod spec;
@@ -28,7 +29,7 @@ mod values;
 mod worker;
 mod ycsb;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -38,8 +39,8 @@ use super::{
     BoxedWorker, DataJob, Endpoint, JobProgress, StatementPreview, WorkerContext, Workload,
     WorkloadKind, fill, sql,
 };
+use crate::base::Stop;
 use crate::base::reactor::block_on;
-use crate::base::{Secret, Stop};
 use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 use crate::recorder::{CounterSpec, DataVerdicts, MOST_COUNTERS};
@@ -49,11 +50,11 @@ pub use self::ycsb::YcsbKind;
 
 use self::bind::ServerAnswers;
 use self::dictionary::Dictionary;
-use self::formula::{FormulaName, OwnedScalar};
+use self::formula::OwnedScalar;
 use self::program::{MixProgram, StatementPlan, compile_program};
-use self::spec::{
-    DataSource, LoginSpec, MixSpec, NamedFormula, PickOrder, RuleSpec, SessionSpec,
-};
+use self::server_facts::assume_pool_tables;
+use self::sessions::own_logins;
+use self::spec::{DataSource, MixSpec, PickOrder, RuleSpec};
 use self::table::{MixTable, TableOwner, quote_name};
 use self::ycsb::TableKeys;
 
@@ -243,46 +244,6 @@ impl MixWorkload {
         })
     }
 
-    /// Asks the server for what only it knows.
-    fn ask_facts(&self, session: &mut Session) -> anyhow::Result<ServerAnswers> {
-        let mut facts = ServerAnswers::default();
-        let mut names = BTreeSet::new();
-        for_each_formula(&self.spec, &mut |formula| {
-            formula.for_each_name(&mut |name| {
-                names.insert(name.clone());
-            });
-        });
-        for name in names {
-            match name {
-                FormulaName::Rows(table) if !self.has_number(&table) => {
-                    let rows = count_rows(session, &table)?;
-                    facts.rows.insert(table, rows);
-                }
-                FormulaName::Stored(table) => {
-                    let rows = count_rows(session, &table)?;
-                    facts.stored.insert(table, rows);
-                }
-                FormulaName::Highest(table, column) => {
-                    let from = quote_name(&table);
-                    let highest = quote_name(&column);
-                    let sql = format!("SELECT COALESCE(MAX({highest}), 0) FROM {from}");
-                    let asked = session.query_scalar(&sql);
-                    let highest = asked.with_context(|| format!("look at {table}.{column}"))?;
-                    let number = highest.and_then(|text| text.parse().ok()).unwrap_or(0);
-                    facts.highest.insert((table, column), number);
-                }
-                _ => {}
-            }
-        }
-        for data in &self.spec.data {
-            let DataSource::Query(query) = &data.source else { continue };
-            let rows = session.query_rows(query);
-            let rows = rows.with_context(|| format!("{} {}", self.path.display(), data.place))?;
-            facts.queried.insert(data.name.clone(), Dictionary::from_rows(&rows, data));
-        }
-        Ok(facts)
-    }
-
     /// Whether the tables of the file are there and have rows.
     fn check_tables(&self, session: &mut Session) -> anyhow::Result<()> {
         let mut mistakes = Vec::new();
@@ -304,30 +265,9 @@ impl MixWorkload {
         Ok(Mistakes::check(mistakes)?)
     }
 
-    /// Whether the file says how many rows a table has.
-    fn has_number(&self, table: &str) -> bool {
-        self.spec.tables.iter().any(|spec| spec.name == table && spec.times_pool.is_none())
-    }
-
     /// Where sessions of a kind log in.
     fn target_of(&self, kind: usize) -> &Target {
         self.logins.get(kind).and_then(Option::as_ref).unwrap_or(&self.target)
-    }
-
-    /// How many rows the tables get whose size is a multiple of the buffer pool.
-    fn size_pool_tables(&self, session: &mut Session, seed: u64) -> anyhow::Result<ServerAnswers> {
-        let mut facts = assume_pool_tables(&self.spec);
-        for spec in &self.spec.tables {
-            let Some(factor) = spec.times_pool else { continue };
-            let pool = session.query_scalar("SELECT @@innodb_buffer_pool_size");
-            let pool = pool.context("ask for the size of the buffer pool")?;
-            let pool: u64 = pool.and_then(|text| text.parse().ok()).unwrap_or(0);
-            let assumed = facts.clone();
-            let table = MixTable::new(spec, &self.spec, &self.files, &assumed)?;
-            let rows = (factor * pool as f64 / table.mean_row_bytes(seed)) as u64;
-            facts.rows.insert(spec.name.clone(), rows.max(1));
-        }
-        Ok(facts)
     }
 
     /// Shows every statement to the server, which reads it and doesn't run it.
@@ -366,50 +306,6 @@ impl MixWorkload {
     }
 }
 
-/// What is taken for the rows of tables whose size follows from the buffer pool, while no server was asked.
-fn assume_pool_tables(spec: &MixSpec) -> ServerAnswers {
-    let sized = spec.tables.iter().filter(|table| table.times_pool.is_some());
-    let rows = sized.map(|table| (table.name.clone(), bind::ASSUMED_ROWS)).collect();
-    ServerAnswers { rows, ..ServerAnswers::default() }
-}
-
-fn count_rows(session: &mut Session, table: &str) -> anyhow::Result<u64> {
-    let asked = session.query_scalar(&format!("SELECT COUNT(*) FROM {}", quote_name(table)));
-    let rows = asked.with_context(|| format!("count the rows of {table}"))?;
-    Ok(rows.and_then(|rows| rows.parse().ok()).unwrap_or(0))
-}
-
-/// Where kinds of sessions log in that name a user or a host.
-fn own_logins(spec: &MixSpec, target: &Target, mistakes: &mut Vec<Mistake>) -> Vec<Option<Target>> {
-    let mut login_of = |session: &SessionSpec| {
-        let login = &session.login;
-        if *login == LoginSpec::default() {
-            return None;
-        }
-        let mut plan = target.plan().clone();
-        plan.user = login.user.clone().or(plan.user);
-        plan.port = login.port.or(plan.port);
-        if login.host.is_some() {
-            (plan.host, plan.socket) = (login.host.clone(), None);
-        }
-        if let Some(name) = &login.password_env {
-            match std::env::var(name) {
-                Ok(password) => plan.password = Some(Secret::new(password)),
-                Err(_) => mistakes.push(
-                    Mistake::new(session.place.clone(), format!("{name} is not set"))
-                        .hint(format!("export {name}=..")),
-                ),
-            }
-        }
-        let made = Target::new(&plan);
-        made.map_err(|error| {
-            mistakes.push(Mistake::new(session.place.clone(), error.to_string()));
-        })
-        .ok()
-    };
-    spec.sessions.iter().map(&mut login_of).collect()
-}
-
 /// Reads the dictionaries that are files or lists.
 fn read_dictionaries(
     path: &Path,
@@ -436,42 +332,6 @@ fn read_dictionaries(
     }
     Mistakes::check(mistakes).map_err(|list| with_file(path, list))?;
     Ok(all)
-}
-
-/// Tells every formula that is not of a table's column.
-fn for_each_formula(spec: &MixSpec, told: &mut dyn FnMut(&NamedFormula)) {
-    for value in &spec.values {
-        for_each_rule_formula(&value.rule, told);
-    }
-    for step in spec.transactions.iter().flat_map(|transaction| &transaction.steps) {
-        step.when.iter().for_each(&mut *told);
-        step.repeat.iter().for_each(|(low, high)| {
-            told(low);
-            told(high);
-        });
-    }
-}
-
-fn for_each_rule_formula(rule: &RuleSpec, told: &mut dyn FnMut(&NamedFormula)) {
-    match rule {
-        RuleSpec::Int { low, high, among, .. } => {
-            told(low);
-            told(high);
-            among.iter().for_each(told);
-        }
-        RuleSpec::Real { low, high, .. } => {
-            told(low);
-            told(high);
-        }
-        RuleSpec::Unique { from, .. } => told(from),
-        RuleSpec::Computed(formula)
-        | RuleSpec::Hash(formula)
-        | RuleSpec::YcsbKey { number: formula, .. } => told(formula),
-        RuleSpec::Mixture(rules) => {
-            rules.iter().for_each(|(_, rule)| for_each_rule_formula(rule, told));
-        }
-        _ => {}
-    }
 }
 
 /// Whether workers take values of a rule in turns, all from one place.
@@ -525,7 +385,7 @@ impl Workload for MixWorkload {
         let _ = self.ready.set(compile()?);
         self.check_statements(&mut session, self.program()?)?;
         // Values for it are drawn from a program of its own: unique numbers are not to be lost.
-        let _ = self.scans.set(scans::find_full_scans(&mut session, &compile()?)?);
+        let _ = self.scans.set(scans::find_full_scans(&mut session, &compile()?));
         Ok(())
     }
     fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {

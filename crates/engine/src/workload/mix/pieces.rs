@@ -152,12 +152,7 @@ pub(super) fn parse_law(text: &str) -> Result<LawSpec, (String, String)> {
     let mut parts = text.split(':').map(str::trim);
     let name = parts.next().unwrap_or_default();
     if name == "scrambled" {
-        let programs: Vec<&str> = parts.collect();
-        return match programs[..] {
-            [] | ["java"] => Ok(LawSpec::Scrambled { among: 0, is_go: false }),
-            ["go"] => Ok(LawSpec::Scrambled { among: 0, is_go: true }),
-            _ => Err((format!("`{text}` is none"), "scrambled, or scrambled:go".to_owned())),
-        };
+        return parse_scrambled(text, &parts.collect::<Vec<_>>());
     }
     let numbers: Vec<Option<f64>> =
         parts.map(|part| part.parse().ok().filter(|n: &f64| n.is_finite())).collect();
@@ -223,6 +218,15 @@ pub(super) fn parse_law(text: &str) -> Result<LawSpec, (String, String)> {
             let hint = crate::plan::nearest_or_all(name, LAWS);
             Err((format!("`{name}` is not a distribution"), hint))
         }
+    }
+}
+
+/// YCSB's law, or go-ycsb's.
+fn parse_scrambled(text: &str, programs: &[&str]) -> Result<LawSpec, (String, String)> {
+    match programs {
+        [] | ["java"] => Ok(LawSpec::Scrambled { among: 0, is_go: false }),
+        ["go"] => Ok(LawSpec::Scrambled { among: 0, is_go: true }),
+        _ => Err((format!("`{text}` is none"), "scrambled, or scrambled:go".to_owned())),
     }
 }
 

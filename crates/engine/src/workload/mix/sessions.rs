@@ -1,7 +1,9 @@
 //! Kinds of sessions: which transactions they run, and which worker is of which kind.
 
 use super::program::MixProgram;
-use super::spec::{FlowSpec, MixSpec, PauseRule, TransactionSpec};
+use super::spec::{FlowSpec, LoginSpec, MixSpec, PauseRule, SessionSpec, TransactionSpec};
+use crate::base::Secret;
+use crate::client::Target;
 use crate::plan::{Mistake, did_you_mean};
 
 /// A kind of sessions.
@@ -101,6 +103,41 @@ fn add_up(weights: impl Iterator<Item = (usize, f64)>) -> Vec<(usize, f64)> {
             (place, sum)
         })
         .collect()
+}
+
+/// Where kinds of sessions log in that name a user or a host.
+pub(super) fn own_logins(
+    spec: &MixSpec,
+    target: &Target,
+    mistakes: &mut Vec<Mistake>,
+) -> Vec<Option<Target>> {
+    let mut login_of = |session: &SessionSpec| {
+        let login = &session.login;
+        if *login == LoginSpec::default() {
+            return None;
+        }
+        let mut plan = target.plan().clone();
+        plan.user = login.user.clone().or(plan.user);
+        plan.port = login.port.or(plan.port);
+        if login.host.is_some() {
+            (plan.host, plan.socket) = (login.host.clone(), None);
+        }
+        if let Some(name) = &login.password_env {
+            match std::env::var(name) {
+                Ok(password) => plan.password = Some(Secret::new(password)),
+                Err(_) => mistakes.push(
+                    Mistake::new(session.place.clone(), format!("{name} is not set"))
+                        .hint(format!("export {name}=..")),
+                ),
+            }
+        }
+        let made = Target::new(&plan);
+        made.map_err(|error| {
+            mistakes.push(Mistake::new(session.place.clone(), error.to_string()));
+        })
+        .ok()
+    };
+    spec.sessions.iter().map(&mut login_of).collect()
 }
 
 impl MixProgram {

@@ -30,7 +30,8 @@ impl SettledNumbers {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let mut last = self.last();
         // A number comes back once; one that was settled before is no news.
-        let Ok(place) = usize::try_from(number - last - 1) else { return };
+        let place = number.checked_sub(last).and_then(|behind| behind.checked_sub(1));
+        let Some(Ok(place)) = place.map(usize::try_from) else { return };
         if waiting.len() <= place {
             waiting.resize(place + 1, false);
         }

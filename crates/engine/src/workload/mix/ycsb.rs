@@ -8,6 +8,7 @@ use super::draw::ycsb_key_number;
 use super::import::ycsb::{
     YcsbProperties, core_workload, parse_properties, unknown_property, write_mix,
 };
+use super::spec::YcsbKeyForm;
 use super::{MixWorkload, read};
 use crate::client::Session;
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
@@ -96,7 +97,7 @@ fn gather_properties(options: &Options) -> Result<YcsbProperties, Mistake> {
     match unknown_property(&all) {
         None => Ok(all),
         Some((name, hint)) => {
-            let why = format!("YCSB's core workload has no property `{name}`");
+            let why = format!("`{name}` is not a property that sweat carries");
             Err(Mistake::new("--property", why).maybe_hint(hint))
         }
     }
@@ -106,26 +107,18 @@ fn gather_properties(options: &Options) -> Result<YcsbProperties, Mistake> {
 pub(super) struct TableKeys {
     table: String,
     records: u64,
-    kind: KeyKind,
+    kind: YcsbKeyForm,
 }
 
-/// Whose keys they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum KeyKind {
-    Java,
-    Go,
-    Ordered,
-}
-
-impl KeyKind {
-    const ALL: [KeyKind; 3] = [KeyKind::Java, KeyKind::Go, KeyKind::Ordered];
+impl YcsbKeyForm {
+    const ALL: [YcsbKeyForm; 3] = [YcsbKeyForm::Java, YcsbKeyForm::Go, YcsbKeyForm::Ordered];
 
     /// The key of a number.
     fn key_of(self, number: u64) -> String {
         let number = match self {
-            KeyKind::Java => ycsb_key_number(number, false),
-            KeyKind::Go => ycsb_key_number(number, true),
-            KeyKind::Ordered => number,
+            YcsbKeyForm::Java => ycsb_key_number(number, false),
+            YcsbKeyForm::Go => ycsb_key_number(number, true),
+            YcsbKeyForm::Ordered => number,
         };
         format!("user{number}")
     }
@@ -133,17 +126,17 @@ impl KeyKind {
     /// How they are asked for.
     fn option(self) -> &'static str {
         match self {
-            KeyKind::Java => "--keys=java",
-            KeyKind::Go => "--keys=go",
-            KeyKind::Ordered => "--property=insertorder=ordered",
+            YcsbKeyForm::Java => "--keys=java",
+            YcsbKeyForm::Go => "--keys=go",
+            YcsbKeyForm::Ordered => "--property=insertorder=ordered",
         }
     }
 
     fn title(self) -> &'static str {
         match self {
-            KeyKind::Java => "keys of YCSB (java)",
-            KeyKind::Go => "keys of go-ycsb (go)",
-            KeyKind::Ordered => "ordered keys",
+            YcsbKeyForm::Java => "keys of YCSB (java)",
+            YcsbKeyForm::Go => "keys of go-ycsb (go)",
+            YcsbKeyForm::Ordered => "ordered keys",
         }
     }
 }
@@ -154,17 +147,17 @@ impl TableKeys {
             properties.get(name).map_or(default, String::as_str).to_owned()
         };
         let kind = match (of("insertorder", "hashed").as_str(), of("keys", "java").as_str()) {
-            ("ordered", _) => KeyKind::Ordered,
-            (_, "go") => KeyKind::Go,
-            _ => KeyKind::Java,
+            ("ordered", _) => YcsbKeyForm::Ordered,
+            (_, "go") => YcsbKeyForm::Go,
+            _ => YcsbKeyForm::Java,
         };
         let records = of("recordcount", "1000").parse().unwrap_or(1000).max(1);
         TableKeys { table: super::import::name_of(&of("table", "usertable")), records, kind }
     }
 
     /// Whose keys the table has: by the row of the number 1, which each of them calls something else.
-    fn find_kind(&self, session: &mut Session) -> anyhow::Result<Option<KeyKind>> {
-        for kind in KeyKind::ALL {
+    fn find_kind(&self, session: &mut Session) -> anyhow::Result<Option<YcsbKeyForm>> {
+        for kind in YcsbKeyForm::ALL {
             if self.count_rows(session, kind, &[1])? > 0 {
                 return Ok(Some(kind));
             }
@@ -175,7 +168,7 @@ impl TableKeys {
     fn count_rows(
         &self,
         session: &mut Session,
-        kind: KeyKind,
+        kind: YcsbKeyForm,
         numbers: &[u64],
     ) -> anyhow::Result<u64> {
         let keys: Vec<String> =

@@ -143,7 +143,8 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     let row_key = key(":row - 1");
     mix.tables.push(format!(
         "[table.{table}]\nrows = \":records\"\nkey = \"primary key (ycsb_key)\"\n\
-         [table.{table}.columns]\nycsb_key = {{type = \"varchar(64) not null\", {row_key}}}\n{columns}",
+         [table.{table}.columns]\nycsb_key = {{type = \"varchar(64) not null\", {row_key}}}\n\
+         {columns}",
     ));
     if text("zeropadding") != "1" {
         mix.add_note("zeropadding: keys have no zeros before them");
@@ -171,7 +172,7 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
         format!("scan_length = {{int = [{least}, {most}]{scan_by}}}"),
     ]);
     let is_yes = |name: &str| text(name) == "true";
-    let shape = RowShape {
+    let shape = YcsbColumns {
         table: &table,
         prefix: &prefix,
         fields,
@@ -233,7 +234,7 @@ fn request_values(text: &dyn Fn(&str) -> String, inserts: f64, mix: &mut MixText
 }
 
 /// What statements need to know of the table.
-struct RowShape<'t> {
+struct YcsbColumns<'t> {
     table: &'t str,
     prefix: &'t str,
     fields: u64,
@@ -242,8 +243,8 @@ struct RowShape<'t> {
 }
 
 /// A transaction for each operation that has a share.
-fn add_operations(mix: &mut MixText, shape: &RowShape<'_>, number: &dyn Fn(&str) -> f64) {
-    let RowShape { table, prefix, fields, reads_all, writes_all } = *shape;
+fn add_operations(mix: &mut MixText, shape: &YcsbColumns<'_>, number: &dyn Fn(&str) -> f64) {
+    let YcsbColumns { table, prefix, fields, reads_all, writes_all } = *shape;
     let one_field = format!("{prefix}{{{{field}}}}");
     let read_fields = if reads_all { "*" } else { &one_field };
     let read = format!("select {read_fields} from {table} where ycsb_key = :key");
@@ -257,7 +258,8 @@ fn add_operations(mix: &mut MixText, shape: &RowShape<'_>, number: &dyn Fn(&str)
     let holes = vec![":words"; fields as usize].join(", ");
     let insert = quote(&format!("insert into {table} values (:fresh, {holes})"));
     let scan = quote(&format!(
-        "select {read_fields} from {table} where ycsb_key >= :key order by ycsb_key limit :scan_length"
+        "select {read_fields} from {table} where ycsb_key >= :key order by ycsb_key \
+         limit :scan_length"
     ));
     for (property, class, steps) in [
         ("readproportion", "READ", read.clone()),
