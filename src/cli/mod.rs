@@ -60,6 +60,7 @@ mod waits;
 mod warm;
 mod watch;
 mod ycsb;
+mod watch_report;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
