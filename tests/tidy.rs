@@ -442,7 +442,7 @@ const PLUGIN_LISTS: &[(&str, &str, &[&str])] = &[
     ("probe", "PROBES", &["noise", "waits"]),
     // `follow` has no end, and looks at two servers: a command of its own.
     ("warm", "STRATEGIES", &["follow"]),
-    ("report", "FORMATS", &["slap", "statements", "sysbench"]),
+    ("report", "FORMATS", &["slap", "statements", "sysbench", "watch"]),
 ];
 
 #[test]

@@ -34,6 +34,8 @@ const K6: &str = "k6";
 const HTTP: &str = "wrk, oha";
 const HYPERFINE: &str = "hyperfine";
 const PERCONA: &str = "pt-tools";
+const STALK: &str = "pt-stalk";
+const OTHERS: &str = "innotop, pt-mext, capture scripts";
 
 /// All of them, by tool.
 const FOREIGN_WORDS: &[ForeignWord] = &[
@@ -157,6 +159,19 @@ const FOREIGN_WORDS: &[ForeignWord] = &[
     row(PERCONA, "--until", Instead("cut the log before")),
     row(PERCONA, "--order-by", Instead("leave it out: most time first; --format json for others")),
     row(PERCONA, "--ask-pass", Is("-p without a value")),
+    row(STALK, "--variable", Is("the name in --when of `sweat watch`")),
+    row(STALK, "--threshold", Is("the number in --when of `sweat watch`")),
+    row(STALK, "--cycles", Is("`for TIME` in --when of `sweat watch`")),
+    row(STALK, "--run-time", Is("--after of `sweat watch`")),
+    row(STALK, "--sleep", Is("--pause of `sweat watch`")),
+    row(STALK, "--retention-time", Is("--keep of `sweat watch`")),
+    row(STALK, "--disk-bytes-free", Is("--min-free of `sweat watch`")),
+    row(STALK, "--disk-pct-free", Is("--min-free of `sweat watch`")),
+    row(STALK, "--dest", Is("--runs-dir of `sweat watch`")),
+    row(STALK, "--collect-gdb", Instead("leave it out: sweat never stops a server to look at it")),
+    row(OTHERS, "innotop", Instead("`sweat watch` samples a server")),
+    row(OTHERS, "pt-mext", Instead("`sweat watch --classic DIR` writes files that it reads")),
+    row(OTHERS, "RUNFILE", Is("--while-file of `sweat watch`")),
 ];
 
 impl ForeignWord {

@@ -61,6 +61,7 @@ mod waits;
 mod warm;
 mod watch;
 mod ycsb;
+mod watch_report;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -6,6 +6,7 @@ use std::io;
 use super::load_display::LoadHeader;
 use crate::analysis::{LiveStats, SteadyOutlook};
 use crate::base::Stop;
+use crate::probe::ProbeSample;
 use crate::warm::follow::FollowStatus;
 
 /// What to tell those who would see a view.
@@ -28,6 +29,23 @@ impl AbsentLoadView {
     }
 
     pub(super) fn draw(&mut self, _: &LiveStats) {
+        match self.0 {}
+    }
+}
+
+/// In place of the view of a watch.
+pub(super) struct AbsentWatchView(Infallible);
+
+impl AbsentWatchView {
+    pub(super) fn open(_: String, _colour: bool, _: &Stop) -> io::Result<AbsentWatchView> {
+        refuse()
+    }
+
+    pub(super) fn add_sample(&mut self, _: &ProbeSample, _unix_ns: u64) {
+        match self.0 {}
+    }
+
+    pub(super) fn add_event(&mut self, _: String) {
         match self.0 {}
     }
 }

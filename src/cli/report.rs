@@ -18,8 +18,8 @@ use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
 use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::present;
 use super::run_names::{find_run, run_mistake};
+use super::{present, watch_report};
 
 /// The page a run folder gets.
 /// The page of several runs, which belongs to none of their folders.
@@ -47,6 +47,8 @@ pub(super) fn command() -> Command {
             value_flag("output", "FILE")
                 .short('o')
                 .help("Write to a file [default: standard output; html: RUN/report.html]"),
+            value_flag("from", "TIME").help("Of a watch: begin here, as in 15:04"),
+            value_flag("to", "TIME").help("Of a watch: end here"),
             value_flag("runs-dir", "DIR")
                 .default_value(DEFAULT_RUNS_DIR)
                 .help("Folder with run folders"),
@@ -55,6 +57,7 @@ pub(super) fn command() -> Command {
             "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --open\n  \
              sweat report RUN1 RUN2 --format html -o both.html\n  \
              sweat report runs/2026-11-21T07-40-15Z_demo --format json -o demo.json\n  \
+             sweat report runs/2026-11-22T14-00-00Z_watch --from 15:00 --to 15:10\n  \
              sweat report latest --csv-summary --no-header >> all.csv\n  \
              sweat report latest --check 'p99 < 20ms' --junit checks.xml",
             about.collect::<String>()
@@ -80,6 +83,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         return report_runs(&runs, runs_dir, name, args, context);
     }
     let dir = find_run(runs[0], runs_dir)?;
+    if let Some(outcome) = watch_report::report_watch(&dir, name, args, context)? {
+        return Ok(outcome);
+    }
     let findings = check::read_findings(&dir, args)?;
     present::check_format(format, &findings)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");

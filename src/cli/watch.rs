@@ -1,5 +1,7 @@
 //! `sweat watch`: samples of a server without a load.
 
+use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,15 +11,21 @@ use super::arguments::{ArgReader, OUTPUT_HEADING, switch_flag, value_flag};
 use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+#[cfg(feature = "live-view")]
+use super::live::LiveWatchView;
+#[cfg(not(feature = "live-view"))]
+use super::no_live_view::AbsentWatchView as LiveWatchView;
 use crate::analysis::number_format::{format_count, format_plural};
 use crate::archive::{RunCommand, RunState, ServerRecord, WatchEvent};
 use crate::base::kernel::local_time;
-use crate::base::units::{show_bytes, show_duration, show_time};
+use crate::base::units::{ByteSize, parse_share, show_bytes, show_duration, show_time};
 use crate::client::Target;
 use crate::experiment::{FinishedWatch, WatchListener, run_watch};
-use crate::plan::{DEFAULT_RUNS_DIR, Mistake, WatchPlan};
-use crate::probe::find_probes;
+use crate::plan::{DEFAULT_RUNS_DIR, Mistake, Trigger, WatchLimits, WatchPlan};
+use crate::probe::{ProbeSample, find_probes};
 
+/// Lines that are kept while the view stands there.
+const HELD: usize = 20;
 /// Samples closer than this cost more than they tell.
 const CLOSEST: Duration = Duration::from_millis(100);
 /// Segments shorter than this are more folders than samples.
@@ -46,12 +54,41 @@ pub(super) fn command() -> Command {
         ])
         .args(
             [
+                value_flag("when", "CONDITION").action(ArgAction::Append).help(
+                    "Keep the minute before, and more, as in 'Threads_running > 50 for 3s' or \
+                     'rate(Innodb_row_lock_waits) > 100'",
+                ),
+                value_flag("after", "TIME")
+                    .default_value("30s")
+                    .help("How long an incident is kept after it began"),
+                value_flag("pause", "TIME")
+                    .default_value("5m")
+                    .help("Least time between two incidents of one condition"),
+                value_flag("incidents-per-day", "N").default_value("20").help("Most of them"),
+            ]
+            .map(|arg| arg.help_heading("Incidents")),
+        )
+        .args(
+            [
+                value_flag("keep", "TIME")
+                    .default_value("30d")
+                    .help("Remove segments older than this"),
+                value_flag("max-disk", "SIZE").default_value("2G").help("Most disk space to use"),
+                value_flag("min-free", "SHARE,SIZE")
+                    .default_value("5%,100MiB")
+                    .help("Disk space to leave free: the larger of both"),
+            ]
+            .map(|arg| arg.help_heading("Limits")),
+        )
+        .args(
+            [
                 value_flag("classic", "DIR")
                     .help("Also write hourly text files, as shell capture scripts do"),
                 value_flag("name", "NAME").help("Name in the folder's name [default: watch]"),
                 value_flag("runs-dir", "DIR")
                     .default_value(DEFAULT_RUNS_DIR)
                     .help("Folder with run folders"),
+                switch_flag("plain").help("Print a line per event instead of the live view"),
                 switch_flag("quiet").short('q').help("Print only the summary"),
             ]
             .map(|arg| arg.help_heading(OUTPUT_HEADING)),
@@ -61,6 +98,7 @@ pub(super) fn command() -> Command {
              sweat watch -S /run/mysqld/mysqld.sock\n  \
              sweat watch -h db1 -u monitor -p --every 1s --for 1h\n  \
              sweat watch --while-file /tmp/watching --probes status,host\n  \
+             sweat watch --when 'Threads_running > 50 for 3s' --keep 7d --max-disk 1G\n  \
              sweat watch --classic /var/tmp/capture",
         );
     connection::add_address_flags(command)
@@ -70,9 +108,13 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let plan = plan_from_args(args)?;
     let target = Target::new(&connection::resolve_address(args, context)?)?;
     let is_quiet = args.get_flag("quiet");
-    let mut listener = LineListener { context, plan: &plan, is_quiet };
+    let is_live = context.terminal.live && !is_quiet && !args.get_flag("plain");
+    let (view, held) = (None, VecDeque::new());
+    let mut listener = WatchDisplay { context, plan: &plan, is_quiet, is_live, view, held };
     let origin = context.run_origin(RunCommand::Watch, args);
-    let finished = run_watch(&plan, &target, origin, &context.stop, &mut listener)?;
+    let finished = run_watch(&plan, &target, origin, &context.stop, &mut listener);
+    drop(listener);
+    let finished = finished?;
     context.print_output(&summary_text(&finished, &plan))?;
     Ok(match finished.state {
         RunState::Interrupted => CommandOutcome::Interrupted,
@@ -99,6 +141,22 @@ fn plan_from_args(args: &ArgMatches) -> anyhow::Result<WatchPlan> {
     };
     check_least("--every", every, CLOSEST);
     check_least("--rotate", rotate, SHORTEST_SEGMENT.max(every));
+    let limits = WatchLimits {
+        keep: Some(reader.read_time("keep")),
+        max_disk_bytes: reader.read_bytes("max-disk", "there is no pool here"),
+        ..reader.read_value("min-free", parse_min_free).unwrap_or_default()
+    };
+    let mut triggers = Vec::new();
+    for text in args.get_many::<String>("when").into_iter().flatten() {
+        match Trigger::parse(text) {
+            Ok(trigger) => triggers.push(trigger),
+            Err(e) => {
+                reader.add_mistake(Mistake::new("--when", e.to_string()).hint(e.hint.clone()));
+            }
+        }
+    }
+    let (after, pause) = (reader.read_time("after"), reader.read_time("pause"));
+    let incidents_per_day = reader.read_count("incidents-per-day").unwrap_or_default();
     let while_file = reader.path("while-file");
     if let Some(file) = while_file.as_deref().filter(|file| !file.exists()) {
         let why = format!("there is no file {}", file.display());
@@ -114,19 +172,65 @@ fn plan_from_args(args: &ArgMatches) -> anyhow::Result<WatchPlan> {
         rotate,
         classic_dir: reader.path("classic"),
         is_unredacted: args.get_flag("unredacted"),
+        limits,
+        triggers,
+        after,
+        pause,
+        incidents_per_day: u32::try_from(incidents_per_day).unwrap_or(u32::MAX),
     };
     reader.finish()?;
     Ok(plan)
 }
 
-/// Prints a line for what happens.
-struct LineListener<'a> {
+/// `5%,100MiB`: a share of the disk, bytes, or both.
+fn parse_min_free(text: &str) -> Result<WatchLimits, String> {
+    let mut limits = WatchLimits::default();
+    for word in text.split(',').map(str::trim) {
+        match word.strip_suffix('%') {
+            Some(_) => limits.min_free_share = parse_share(word).map_err(|e| e.to_string())?,
+            None => match word.parse() {
+                Ok(ByteSize::Bytes(bytes)) => limits.min_free_bytes = bytes,
+                _ => return Err(format!("`{word}` is not a share or a size, as in 5%,100MiB")),
+            },
+        }
+    }
+    if limits.min_free_share < 1.0 { Ok(limits) } else { Err("all of it is too much".to_owned()) }
+}
+
+/// Shows what happens: in a view, or a line for each event.
+struct WatchDisplay<'a> {
     context: &'a CliContext,
     plan: &'a WatchPlan,
     is_quiet: bool,
+    is_live: bool,
+    view: Option<Box<LiveWatchView>>,
+    /// The last lines said while the view stood there; they are told when it has gone.
+    held: VecDeque<String>,
 }
 
-impl WatchListener for LineListener<'_> {
+impl WatchDisplay<'_> {
+    fn print_line(&mut self, line: String) {
+        if self.view.is_none() {
+            self.context.print_message(&line);
+            return;
+        }
+        self.held.push_back(line);
+        if self.held.len() > HELD {
+            self.held.pop_front();
+        }
+    }
+}
+
+impl Drop for WatchDisplay<'_> {
+    fn drop(&mut self) {
+        self.view = None;
+        for line in std::mem::take(&mut self.held) {
+            self.context.print_message(&line);
+        }
+    }
+}
+
+impl WatchListener for WatchDisplay<'_> {
     fn watch_started(&mut self, dir: &Path, server: &ServerRecord) {
         if self.is_quiet {
             return;
@@ -143,12 +247,33 @@ impl WatchListener for LineListener<'_> {
             show_time(self.plan.every),
             dir.display()
         ));
+        if self.is_live {
+            let title = format!("{product} {version}, every {}", show_time(self.plan.every));
+            let colour = self.context.terminal.colour;
+            match LiveWatchView::open(title, colour, &self.context.stop) {
+                Ok(view) => self.view = Some(Box::new(view)),
+                Err(e) if e.kind() == ErrorKind::Unsupported => {
+                    self.context.print_note(&e.to_string());
+                }
+                // A terminal that can't tell where its cursor stands still takes lines.
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn sample_taken(&mut self, sample: &ProbeSample, unix_ns: u64) {
+        if let Some(view) = &mut self.view {
+            view.add_sample(sample, unix_ns);
+        }
     }
 
     fn event_noted(&mut self, event: &WatchEvent) {
         if !self.is_quiet {
             let clock = clock_text(event.unix_ns);
-            self.context.print_message(&format!("{clock}  {}", event.text));
+            if let Some(view) = &mut self.view {
+                view.add_event(format!("{}  {}", &clock[clock.len().min(11)..], event.text));
+            }
+            self.print_line(format!("{clock}  {}", event.text));
         }
     }
 }

@@ -120,6 +120,91 @@ fn a_server_that_stops_leaves_a_gap_and_no_doubled_sample() {
         assert!(text.contains("\n*************************** 1. row"), "{text}");
     }
     assert!(classic.join("mysql-variables").exists());
+
+    // The report says what was missing, as text, JSON and a page, and of any span.
+    let output = world.run(&["report", "latest"]);
+    expect(&output, 0);
+    let text = out(&output);
+    assert!(text.contains("queries/s in the median") && text.contains(" s to answer"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let output = world.run(&["report", "latest", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["samples"], seen.len(), "{json:#}");
+    assert!(json["missing"].as_u64().unwrap() >= 2, "{json:#}");
+    let rows = json["intervals"].as_array().unwrap();
+    let sum: f64 = rows
+        .iter()
+        .map(|row| row["queries_per_s"].as_f64().unwrap() * row["seconds"].as_f64().unwrap())
+        .sum();
+    let grown = seen.last().unwrap().1 - seen[0].1;
+    assert!((sum - grown).abs() < 0.01, "{sum} {grown}");
+    let output = world.run(&["report", "latest", "--from", "1999-01-01T00:00", "--to", "00:01"]);
+    assert!(out(&output).contains("no samples of the server's counters"), "{}", out(&output));
+    expect(&world.run(&["report", "latest", "--format", "html"]), 0);
+    let page = std::fs::read_to_string(dir.join("report.html")).unwrap();
+    assert!(page.contains("id=\"plot-queries\""));
+    let output = world.run(&["report", "latest", "--format", "csv", "--from", "25:00"]);
+    expect(&output, 2);
+    assert!(err(&output).contains("it can't show a watch"), "{}", err(&output));
+}
+
+#[test]
+fn sessions_that_wait_begin_an_incident_with_what_was_before() {
+    let (world, server) = (World::new(), fixture::mariadb());
+    server.sql(
+        "create table mysql.t (a int, b char(20)) engine=innodb; insert mysql.t values (1, 'x')",
+    );
+    let (socket, path) = (socket(&server), server.sandbox.meta().socket.clone());
+    let condition = "threads_running > 8 for 1s";
+    let more = ["--when", condition, "--after", "2s", "--probes", "status,processlist"];
+    let child = world.start(&words(&socket, &more));
+    until("it began", || world.runs().exists() && folder(&world).join("segments").exists());
+    let dir = folder(&world);
+    nap(3000);
+    std::thread::scope(|scope| {
+        let holder = path.clone();
+        let hold = "begin; update mysql.t set b = 'y'; select sleep(6); rollback";
+        scope.spawn(move || fixture::sql(&holder, hold));
+        nap(300);
+        for _ in 0..12 {
+            let waiter = path.clone();
+            scope.spawn(move || fixture::sql(&waiter, "update mysql.t set b = 'granite'"));
+        }
+        until("the incident", || event_kinds(&dir).contains(&WatchEventKind::Incident));
+    });
+    let incidents = || WatchReader::open(&dir).unwrap().unwrap().list_incidents(&(0..u64::MAX));
+    until("its end", || incidents().iter().any(|dir| dir.join("manifest.json").exists()));
+    signal(&child, Signal::INT);
+    let (output, _) = end(child, LONG);
+    expect(&output, 130);
+    assert!(err(&output).contains(&format!("{condition} (it is ")), "{}", err(&output));
+    let incidents = incidents();
+    assert_eq!(incidents.len(), 1, "{incidents:?}");
+    assert!(incidents[0].to_str().unwrap().ends_with("_threads_running"));
+    // A sample a second, from before it began.
+    let seen = statuses(&incidents[0]);
+    assert!(seen.len() >= 5, "{seen:?}");
+    let text = texts(&incidents[0]);
+    for part in ["incident.innodb", "incident.transactions", "incident.sessions", "b = ?"] {
+        assert!(text.contains(part), "{part} is missing");
+    }
+    assert!(!text.contains("granite"));
+    let output = world.run(&["report", incidents[0].to_str().unwrap()]);
+    expect(&output, 0);
+    assert!(out(&output).contains("threads running"), "{}", out(&output));
+}
+
+#[test]
+fn a_watch_that_may_not_write_says_so_and_ends_well() {
+    let (world, server) = (World::new(), fixture::mariadb());
+    let socket = socket(&server);
+    // More than any disk has.
+    let words = words(&socket, &["--min-free", "99%", "--every", "200ms", "--for", "2s"]);
+    let output = world.run(&words);
+    expect(&output, 0);
+    assert!(err(&output).contains("samples are not written: "), "{}", err(&output));
+    assert!(out(&output).contains("Limited  samples are not written: "), "{}", out(&output));
+    assert!(statuses(&folder(&world)).len() <= 1);
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub mod sysbench;
 mod text;
 pub mod tpcc_mysql;
 mod ycsb;
+mod watch;
 
 pub use data_verdicts::{
     crash_rounds_json, crash_rounds_text, data_verdicts_json, data_verdicts_text,
@@ -31,6 +32,7 @@ pub use text::{
     caveat_explanation_text, caveat_list_text, format_paragraph, shorten_cell, stall_cause_text,
     truncate_text,
 };
+pub use watch::{WATCH_FORMATS, write_watch};
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};

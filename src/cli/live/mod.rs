@@ -1,10 +1,12 @@
 //! The load in a view that stays in place at the foot of the terminal, without an alternate screen: what was printed
 //! before stays readable, and the summary replaces the view.
-//! Start reading at `screen::LoadScreen`, which says what is shown; this file is about the terminal and its keys.
+//! Start reading at `screen::LoadScreen` and `watch_screen::WatchScreen`, which say what is shown; this file is about the
+//! terminal and its keys.
 
 mod keys;
 mod parts;
 mod screen;
+mod watch_screen;
 
 use std::io::{self, Stderr};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -18,14 +20,17 @@ use ratatui::crossterm::{
     execute,
     terminal::{Clear, ClearType},
 };
+use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::load_display::LoadHeader;
 use crate::analysis::{LiveStats, SteadyOutlook};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
+use crate::probe::ProbeSample;
 use keys::TypedKey;
 use screen::LoadScreen;
+use watch_screen::WatchScreen;
 
 pub(super) use keys::StdinEchoGuard;
 pub(super) use parts::{format_clock, sparkline};
@@ -35,9 +40,26 @@ const REDRAW: Nanos = Nanos(250_000_000);
 /// How often keys are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The view. Its keys are read on a thread of their own.
-pub(super) struct LiveLoadView {
-    shared: Arc<Mutex<ViewState>>,
+/// What a view shows, as lines for any size of terminal.
+pub(in crate::cli) trait LiveScreen: Send + 'static {
+    /// Lines for all there is to show.
+    fn wanted_height(&self) -> u16;
+    /// What is shown on so many columns and lines.
+    fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>>;
+    fn toggle_freeze(&mut self);
+    fn toggle_help(&mut self);
+    /// The user wants to stop. Whether that is new.
+    fn start_stopping(&mut self) -> bool;
+}
+
+/// The view of a load.
+pub(super) type LiveLoadView = LiveView<LoadScreen>;
+/// The view of a watch.
+pub(super) type LiveWatchView = LiveView<WatchScreen>;
+
+/// A view. Its keys are read on a thread of their own.
+pub(in crate::cli) struct LiveView<S> {
+    shared: Arc<Mutex<ViewState<S>>>,
     /// The thread that reads keys ends when this is dropped.
     until: Option<Sender<()>>,
     reader: Option<JoinHandle<()>>,
@@ -45,13 +67,13 @@ pub(super) struct LiveLoadView {
 }
 
 /// What the load's thread and the one that reads keys share.
-struct ViewState {
+struct ViewState<S> {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     clock: RealClock,
     drawn: Option<Nanos>,
     /// There is something new to draw.
     is_stale: bool,
-    screen: LoadScreen,
+    screen: S,
 }
 
 impl LiveLoadView {
@@ -60,8 +82,44 @@ impl LiveLoadView {
     /// # Errors
     /// When the terminal doesn't answer.
     pub(super) fn open(header: LoadHeader, colour: bool, stop: &Stop) -> io::Result<LiveLoadView> {
+        LiveView::open_screen(|has_keys| LoadScreen::new(header, colour, has_keys), stop)
+    }
+
+    /// Takes in how steady the load is; the next drawing shows it.
+    pub(super) fn set_outlook(&mut self, outlook: &SteadyOutlook) {
+        lock_state(&self.shared).screen.set_outlook(outlook);
+    }
+
+    /// Shows the state of the load, unless something was drawn just now: then a little later.
+    pub(super) fn draw(&mut self, stats: &LiveStats) {
+        self.update(|screen| screen.set_stats(stats));
+    }
+}
+
+impl LiveWatchView {
+    /// Makes room for the view at the cursor. `stop` is set by its key.
+    ///
+    /// # Errors
+    /// When the terminal doesn't answer.
+    pub(super) fn open(title: String, colour: bool, stop: &Stop) -> io::Result<LiveWatchView> {
+        LiveView::open_screen(|has_keys| WatchScreen::new(title, colour, has_keys), stop)
+    }
+
+    /// Takes in a sample.
+    pub(super) fn add_sample(&mut self, sample: &ProbeSample, unix_ns: u64) {
+        self.update(|screen| screen.add_sample(sample, unix_ns));
+    }
+
+    /// Takes in what happened.
+    pub(super) fn add_event(&mut self, text: String) {
+        self.update(|screen| screen.add_event(text));
+    }
+}
+
+impl<S: LiveScreen> LiveView<S> {
+    fn open_screen(make: impl FnOnce(bool) -> S, stop: &Stop) -> io::Result<LiveView<S>> {
         let quiet = StdinEchoGuard::take_keys();
-        let screen = LoadScreen::new(header, colour, quiet.is_some());
+        let screen = make(quiet.is_some());
         let rows = ratatui::crossterm::terminal::size().map_or(24, |(_, rows)| rows);
         let height = screen.wanted_height().min(rows.saturating_sub(2)).max(1);
         let options = TerminalOptions { viewport: Viewport::Inline(height) };
@@ -76,28 +134,23 @@ impl LiveLoadView {
                 lock_state(&seen).look_around(&stop, has_keys);
             }
         })?;
-        Ok(LiveLoadView { shared, until: Some(until), reader: Some(reader), _quiet: quiet })
+        Ok(LiveView { shared, until: Some(until), reader: Some(reader), _quiet: quiet })
     }
 
-    /// Takes in how steady the load is; the next drawing shows it.
-    pub(super) fn set_outlook(&mut self, outlook: &SteadyOutlook) {
-        lock_state(&self.shared).screen.set_outlook(outlook);
-    }
-
-    /// Shows the state of the load, unless something was drawn just now: then a little later.
-    pub(super) fn draw(&mut self, stats: &LiveStats) {
+    /// Shows what has changed, unless something was drawn just now: then a little later.
+    fn update(&mut self, change: impl FnOnce(&mut S)) {
         let mut state = lock_state(&self.shared);
-        state.screen.set_stats(stats);
+        change(&mut state.screen);
         state.is_stale = true;
         state.draw_if_due();
     }
 }
 
-fn lock_state(shared: &Mutex<ViewState>) -> MutexGuard<'_, ViewState> {
+fn lock_state<S>(shared: &Mutex<ViewState<S>>) -> MutexGuard<'_, ViewState<S>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl ViewState {
+impl<S: LiveScreen> ViewState<S> {
     /// Does what keys ask for. They are read while the state is locked: a drawing may ask the terminal where its cursor
     /// stands, and the answer comes the same way as keys.
     fn look_around(&mut self, stop: &Stop, has_keys: bool) {
@@ -138,7 +191,7 @@ impl ViewState {
     }
 }
 
-impl Drop for LiveLoadView {
+impl<S> Drop for LiveView<S> {
     /// Takes the view away and leaves the cursor where it began.
     fn drop(&mut self) {
         self.until = None;

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::help::wrap_words;
 use super::super::load_display::LoadHeader;
-use super::parts;
+use super::{LiveScreen, parts};
 use crate::analysis::number_format::{format_count, format_number, format_percent, format_time};
 use crate::analysis::{
     LatencyBand, LiveInterval, LiveStats, LoadTotals, SteadyOutlook, steady_in_words,
@@ -41,7 +41,7 @@ const HELP: &[(&str, &str)] = &[
 ];
 
 /// What is shown.
-pub(super) struct LoadScreen {
+pub(in crate::cli) struct LoadScreen {
     header: LoadHeader,
     stats: LiveStats,
     /// What is shown instead while the display is frozen.
@@ -59,6 +59,24 @@ pub(super) struct LoadScreen {
 struct ScreenRow {
     rank: u8,
     line: Line<'static>,
+}
+
+impl LiveScreen for LoadScreen {
+    fn wanted_height(&self) -> u16 {
+        LoadScreen::wanted_height(self)
+    }
+    fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>> {
+        LoadScreen::lines(self, width, height)
+    }
+    fn toggle_freeze(&mut self) {
+        LoadScreen::toggle_freeze(self);
+    }
+    fn toggle_help(&mut self) {
+        LoadScreen::toggle_help(self);
+    }
+    fn start_stopping(&mut self) -> bool {
+        LoadScreen::start_stopping(self)
+    }
 }
 
 impl LoadScreen {
@@ -319,7 +337,7 @@ impl LoadScreen {
 }
 
 /// Two texts, one at each end of a line; the left one gives way.
-fn split_line(left: &str, right: &str, width: usize, style: Style) -> Line<'static> {
+pub(super) fn split_line(left: &str, right: &str, width: usize, style: Style) -> Line<'static> {
     let room = width.saturating_sub(right.chars().count() + 2);
     let left: String = left.chars().take(room).collect();
     Line::styled(format!("{left:room$}  {right}"), style)

@@ -1,11 +1,12 @@
 //! The files of the old kind of capture script, written beside a watch by a thread and a session of its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 
 use anyhow::Context as _;
 
+use super::room::WriteGate;
 use crate::archive::{ClassicFiles, ClassicStamp};
 use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
 use crate::client::Target;
@@ -30,6 +31,7 @@ impl ClassicCapture {
         plan: &WatchPlan,
         dir: &Path,
         target: &Target,
+        gate: &WriteGate,
     ) -> anyhow::Result<ClassicCapture> {
         let files = ClassicFiles::create(dir, plan.every.as_secs_f64())?;
         let abandon = Stop::new();
@@ -41,9 +43,11 @@ impl ClassicCapture {
         let (interval, is_local) = (Nanos::from(plan.every), target.is_local());
         let (target, given_up, is_redacted) =
             (target.clone(), abandon.clone(), !plan.is_unredacted);
+        let gate = gate.clone();
         let thread = std::thread::Builder::new().name("classic".to_owned()).spawn(move || {
             let mut looker = ClassicLooker::new(&target, &given_up, is_redacted);
-            write_looks(&files, &mut looker, &wake, interval, is_local);
+            let mut hour = OpenHour { gate, paths: None };
+            write_looks(&files, &mut looker, &wake, &mut hour, (interval, is_local));
             let server_cpu = looker.server_cpu();
             looker.close();
             server_cpu
@@ -65,8 +69,8 @@ fn write_looks(
     files: &ClassicFiles,
     looker: &mut ClassicLooker,
     wake: &Receiver<()>,
-    interval: Nanos,
-    is_local: bool,
+    hour: &mut OpenHour,
+    (interval, is_local): (Nanos, bool),
 ) {
     let mut last = 0;
     loop {
@@ -83,10 +87,34 @@ fn write_looks(
             return;
         }
         last = ticks.tick_number(tick, origin);
+        if !hour.gate.extent().takes_tick(last) {
+            continue;
+        }
         let began = clock.unix_ns(clock.now());
         if let Ok(look) = looker.take_look() {
+            hour.enter(files.paths_at(began));
             // A full disk is told by the watch itself.
             let _ = files.append_look(&stamp_at(began, is_local), &look);
+        }
+    }
+}
+
+/// The files that are written to now.
+struct OpenHour {
+    gate: WriteGate,
+    /// With whether they were not there before.
+    paths: Option<([PathBuf; 3], bool)>,
+}
+
+impl OpenHour {
+    /// A sample goes into these; those of the hour before are closed.
+    fn enter(&mut self, paths: [PathBuf; 3]) {
+        if self.paths.as_ref().is_some_and(|(open, _)| *open == paths) {
+            return;
+        }
+        let is_ours = !paths.iter().any(|path| path.exists());
+        if let Some((closed, was_ours)) = self.paths.replace((paths, is_ours)) {
+            self.gate.add_closed(closed.into(), was_ours);
         }
     }
 }

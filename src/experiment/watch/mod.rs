@@ -3,7 +3,11 @@
 //! Start reading at [`run_watch`]; what is kept of a sample is decided in `recorder`.
 
 mod classic;
+mod guard;
+mod heavy;
 mod recorder;
+mod room;
+mod triggers;
 
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -19,7 +23,9 @@ use crate::client::Target;
 use crate::plan::{ProbePlan, WatchPlan};
 use crate::probe::{ProbeSample, Sampler, find_probes};
 use classic::ClassicCapture;
+use heavy::HeavyLooks;
 use recorder::WatchRecorder;
+use room::{WatchRoom, WriteGate, read_disk};
 
 /// How often it is looked whether the watch has to end.
 const LOOK: Nanos = Nanos(250_000_000);
@@ -105,11 +111,17 @@ pub fn run_watch(
         ..RunMeta::default()
     };
     let classic = plan.classic_dir.as_deref();
-    let classic = classic.map(|dir| ClassicCapture::start(plan, dir, target)).transpose()?;
+    let gate = WriteGate::default();
+    let classic = classic.map(|dir| ClassicCapture::start(plan, dir, target, &gate)).transpose()?;
     let writer = WatchWriter::create(&plan.runs_dir, meta, &plan.to_toml())?;
+    let dirs = [Some(writer.dir().to_owned()), plan.classic_dir.clone()];
+    let dirs = dirs.into_iter().flatten().collect();
+    let room = WatchRoom::new(&plan.limits, dirs, gate, Box::new(read_disk));
+    let wants_heavy = !plan.triggers.is_empty();
+    let heavy = wants_heavy.then(|| HeavyLooks::start(target, !plan.is_unredacted)).transpose()?;
     listener.watch_started(writer.dir(), &server);
-    let mut recorder = WatchRecorder::new(plan, writer, listener);
-    let run = WatchRun { plan, target, stop, clock };
+    let mut recorder = WatchRecorder::new(plan, writer, room, listener);
+    let run = WatchRun { plan, target, stop, clock, heavy: heavy.as_ref() };
     let end = loop {
         match run.run_segment(&mut recorder)? {
             SegmentEnd::Rotated => {}
@@ -121,6 +133,9 @@ pub fn run_watch(
             end => break end,
         }
     };
+    if let Some(heavy) = heavy {
+        heavy.stop();
+    }
     let classic_cpu = classic.map(ClassicCapture::stop);
     let mut cost = WatchCost {
         seconds: clock.now().to_seconds(),
@@ -140,6 +155,7 @@ struct WatchRun<'a> {
     stop: &'a Stop,
     /// Of the whole watch.
     clock: RealClock,
+    heavy: Option<&'a HeavyLooks>,
 }
 
 impl WatchRun<'_> {
@@ -162,13 +178,22 @@ impl WatchRun<'_> {
             if let Ok(sample) = samples.recv_timeout(wait.into()) {
                 recorder.take_sample(sample, origin);
             }
+            if let Some(heavy) = self.heavy {
+                heavy.take_seen().for_each(|(origin, seen)| recorder.take_heavy(seen, origin));
+                if recorder.take_heavy_request() {
+                    heavy.ask();
+                }
+            }
+            if recorder.wants_rotation(clock.unix_ns(clock.now())) {
+                break SegmentEnd::Rotated;
+            }
         };
         let server_cpu = sampler.server_cpu();
         let costs = sampler.stop();
         for sample in samples.try_iter() {
             recorder.take_sample(sample, origin);
         }
-        recorder.end_segment(&costs, server_cpu, clock.now());
+        recorder.end_segment(&costs, server_cpu, origin, clock.now());
         Ok(end)
     }
 

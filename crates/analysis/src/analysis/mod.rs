@@ -43,6 +43,7 @@ mod trials;
 mod variants;
 pub mod waits;
 mod warming;
+mod watch;
 
 pub use across_runs::{ComparisonOptions, compare_runs, differences_of, differing_settings};
 pub use answer::answer_headline;
@@ -72,6 +73,10 @@ pub use findings::{CostChange, CostFinding, FiguresFinding, MedianFigure};
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,
     StatementFindings,
+};
+pub use watch::{
+    WATCH_COLUMNS, WatchColumn, WatchFigure, WatchFindings, WatchRow, WatchStall, WatchTable,
+    WatchUnit, analyse_watch,
 };
 
 pub use load_audit::{interval_class_times, judge_recording};

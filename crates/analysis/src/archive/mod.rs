@@ -23,6 +23,7 @@
 //! ```text
 //!   events.jsonl       what happened: no answer, a restart, a clock that was set
 //!   segments/2026-11-22T22-00-00Z/   a run folder per hour, with the samples of that hour
+//!   incidents/2026-11-22T22-10-05Z_Threads_running/   the same, of the time around an incident
 //! ```
 
 mod baselines;

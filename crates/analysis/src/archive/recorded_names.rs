@@ -101,6 +101,10 @@ recorded_names! {
         ClockSet = "clock_set",
         /// Less is written, or all again.
         Limited = "limited",
+        /// Old segments were removed.
+        Removed = "removed",
+        /// A trigger began an incident.
+        Incident = "incident",
     }
 }
 

@@ -11,6 +11,7 @@ mod options;
 mod replay;
 mod share;
 mod stages;
+mod trigger;
 mod watch;
 
 pub use capacity::CapacityPlan;
@@ -27,7 +28,8 @@ pub use options::{OptionKind, OptionSpec, Options};
 pub use replay::{TimingPlan, WritesPlan};
 pub use share::LoadShare;
 pub use stages::{ArrivalSpacing, RateStage, RateStages};
-pub use watch::WatchPlan;
+pub use trigger::{Trigger, TriggerError};
+pub use watch::{WatchLimits, WatchPlan};
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::DEFAULT_RUNS_DIR;
+use super::{DEFAULT_RUNS_DIR, Trigger};
 use crate::base::units::show_time;
 
 /// Everything that was asked of a watch.
@@ -28,6 +28,29 @@ pub struct WatchPlan {
     pub classic_dir: Option<PathBuf>,
     /// Whether values in the statements of others are kept.
     pub is_unredacted: bool,
+    /// How much it may write.
+    pub limits: WatchLimits,
+    /// What begins an incident.
+    pub triggers: Vec<Trigger>,
+    /// How long samples are kept in an incident after it began.
+    pub after: Duration,
+    /// Least time between two incidents of one trigger.
+    pub pause: Duration,
+    /// Most incidents on one day.
+    pub incidents_per_day: u32,
+}
+
+/// How much a watch may write.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WatchLimits {
+    /// Segments that are older are removed; those with an incident stay.
+    pub keep: Option<Duration>,
+    /// Most bytes of all it writes.
+    pub max_disk_bytes: Option<u64>,
+    /// Share of the disk that stays free.
+    pub min_free_share: f64,
+    /// Bytes of the disk that stay free; the larger of both counts.
+    pub min_free_bytes: u64,
 }
 
 impl Default for WatchPlan {
@@ -42,6 +65,11 @@ impl Default for WatchPlan {
             rotate: Duration::from_secs(3600),
             classic_dir: None,
             is_unredacted: false,
+            limits: WatchLimits::default(),
+            triggers: Vec::new(),
+            after: Duration::from_secs(30),
+            pause: Duration::from_secs(300),
+            incidents_per_day: 20,
         }
     }
 }
@@ -65,6 +93,10 @@ impl WatchPlan {
         }
         if let Some(dir) = &self.classic_dir {
             add("classic", &dir.display().to_string());
+        }
+        let triggers: Vec<String> = self.triggers.iter().map(Trigger::to_string).collect();
+        if !triggers.is_empty() {
+            let _ = writeln!(text, "when = {triggers:?}");
         }
         if self.is_unredacted {
             text += "unredacted = true\n";

@@ -4,6 +4,7 @@
 
 mod classic_look;
 pub mod host;
+mod incident_look;
 pub mod innodb;
 pub mod noise;
 mod probed_server;
@@ -21,6 +22,7 @@ pub mod variables;
 pub mod waits;
 
 pub use classic_look::{ClassicLook, ClassicLooker};
+pub use incident_look::IncidentLooker;
 pub use probed_server::{ProbeError, ProbedServer};
 pub use process::process_cpu_s;
 pub use sampler::{Sampler, find_probes};

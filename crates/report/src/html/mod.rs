@@ -30,6 +30,7 @@ mod tables;
 mod variants;
 mod verdicts;
 mod waits;
+mod watch;
 
 use std::io::{self, Write};
 
@@ -161,3 +162,4 @@ mod tests;
 
 pub(crate) use escape::escape_html;
 pub use live::{inline_texts, live_page};
+pub(crate) use watch::write_watch_page;

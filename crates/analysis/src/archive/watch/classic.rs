@@ -53,7 +53,14 @@ impl ClassicFiles {
         write_whole(&self.dir.join("mysql-variables"), table_text(variables).as_bytes())
     }
 
-    /// Appends a sample to the three files of its hour, and gives their paths.
+    /// The three files of the hour of a time.
+    pub fn paths_at(&self, unix_ns: u64) -> [PathBuf; 3] {
+        let at = local_of(unix_ns);
+        let hour = format!("{}_{:02}", date_text(&at), at.hour);
+        PARTS.map(|part| self.dir.join(format!("{}-{hour}{part}", self.prefix)))
+    }
+
+    /// Appends a sample to the three files of its hour.
     ///
     /// # Errors
     /// When one can't be written; what was written of that one is taken back.
@@ -61,10 +68,9 @@ impl ClassicFiles {
         &self,
         stamp: &ClassicStamp,
         look: &ClassicLook,
-    ) -> Result<[PathBuf; 3], ArchiveError> {
+    ) -> Result<(), ArchiveError> {
         let at = local_of(stamp.unix_ns);
-        let hour = format!("{}_{:02}", date_text(&at), at.hour);
-        let paths = PARTS.map(|part| self.dir.join(format!("{}-{hour}{part}", self.prefix)));
+        let paths = self.paths_at(stamp.unix_ns);
         let head = stamp_line(stamp, &at);
         let texts = [
             table_text(&look.status),
@@ -74,7 +80,7 @@ impl ClassicFiles {
         for (path, text) in paths.iter().zip(texts) {
             append_once(path, format!("{head}{text}").as_bytes())?;
         }
-        Ok(paths)
+        Ok(())
     }
 }
 

@@ -18,6 +18,8 @@ use super::recorded_names::WatchEventKind;
 
 /// Folder of the segments.
 const SEGMENTS: &str = "segments";
+/// Folder of the incidents.
+const INCIDENTS: &str = "incidents";
 /// File of the events.
 const EVENTS: &str = "events.jsonl";
 /// Fact of a segment: its number, from 1. Names alone would go back with a clock that is set back.

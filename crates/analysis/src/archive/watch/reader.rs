@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::writer::folder_stamp;
-use super::{EVENTS, NUMBER, SEGMENTS, WatchEvent};
+use super::{EVENTS, INCIDENTS, NUMBER, SEGMENTS, WatchEvent};
 use crate::archive::error::ArchiveError;
 use crate::archive::reader::{parse_json_lines, read_meta};
 use crate::archive::recorded_names::RunCommand;
@@ -22,7 +22,7 @@ pub struct SegmentPlace {
     /// Wall time of its clock's origin, nanoseconds since 1970.
     pub origin_unix_ns: u64,
     /// Its number, from 1.
-    number: u64,
+    pub number: u64,
 }
 
 /// The folder of a watch, to be read.
@@ -74,6 +74,16 @@ impl WatchReader {
         self.damage.extend(bad.map(|why| format!("{EVENTS} {why}")));
         events.retain(|event| span.contains(&event.unix_ns));
         events
+    }
+
+    /// Folders of the incidents whose samples begin within a span of wall time, the oldest first.
+    pub fn list_incidents(&self, span: &Range<u64>) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.dir.join(INCIDENTS)).into_iter().flatten().flatten();
+        let is_inside =
+            |path: &PathBuf| read_meta(path).is_ok_and(|meta| span.contains(&meta.origin_unix_ns));
+        let mut dirs: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_inside).collect();
+        dirs.sort();
+        dirs
     }
 
     /// Tells each sample whose planned time lies within a span of wall time: segment by segment, and in each probe by

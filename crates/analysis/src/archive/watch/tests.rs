@@ -150,7 +150,8 @@ fn classic_files_count_hours_to_24_and_are_read_row_by_row() {
         };
         let unix_ns = evening + second * 1_000_000_000 + 17;
         let stamp = ClassicStamp { unix_ns, uptime_s: 60.0, load: [0.5, 0.25, 0.125] };
-        paths.extend(files.append_look(&stamp, &look).unwrap());
+        files.append_look(&stamp, &look).unwrap();
+        paths.extend(files.paths_at(unix_ns));
     }
     let name = |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
     assert!(name(&paths[0]).contains("_22-status"), "{}", name(&paths[0]));

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{EVENTS, NUMBER, SEGMENTS, WatchEvent};
+use super::{EVENTS, INCIDENTS, NUMBER, SEGMENTS, WatchEvent};
 use crate::archive::error::ArchiveError;
 use crate::archive::file::AppendFile;
 use crate::archive::types::{RunMeta, RunState, SampleRecord, ServerRecord};
@@ -20,6 +20,7 @@ pub struct WatchWriter {
     events: AppendFile,
     segment: Option<RunWriter>,
     segments: u64,
+    incident: Option<RunWriter>,
 }
 
 impl WatchWriter {
@@ -32,7 +33,14 @@ impl WatchWriter {
         let segments = run.dir().join(SEGMENTS);
         private::create_folder(&segments).map_err(|e| ArchiveError::write_failed(&segments, e))?;
         let events = AppendFile::create(run.dir().join(EVENTS))?;
-        Ok(WatchWriter { run, plan: plan.to_owned(), events, segment: None, segments: 0 })
+        Ok(WatchWriter {
+            run,
+            plan: plan.to_owned(),
+            events,
+            segment: None,
+            segments: 0,
+            incident: None,
+        })
     }
 
     /// The folder.
@@ -95,6 +103,52 @@ impl WatchWriter {
         let dir = segment.dir().to_owned();
         segment.close(RunState::Done, None, ended)?;
         Ok(Some(dir))
+    }
+
+    /// Begins an incident, and gives its folder. `why` is what began it, and `origin_unix_ns` the wall time from which its
+    /// samples count.
+    ///
+    /// # Errors
+    /// When the folder can't be made.
+    pub fn start_incident(
+        &mut self,
+        name: &str,
+        began_unix_ns: u64,
+        origin_unix_ns: u64,
+        why: &str,
+    ) -> Result<PathBuf, ArchiveError> {
+        let parent = self.run.dir().join(INCIDENTS);
+        if !parent.is_dir() {
+            private::create_folder(&parent).map_err(|e| ArchiveError::write_failed(&parent, e))?;
+        }
+        let mut meta = RunMeta { origin_unix_ns, ended_ns: None, ..self.run.meta().clone() };
+        meta.facts.insert("incident".to_owned(), why.into());
+        let name = format!("{}_{name}", folder_stamp(began_unix_ns));
+        let incident = RunWriter::create_part(&parent, &name, meta, &self.plan)?;
+        let dir = incident.dir().to_owned();
+        self.incident = Some(incident);
+        Ok(dir)
+    }
+
+    /// Keeps a sample in the open incident; without one it is dropped. Its times count from another origin: that of the
+    /// clock it was taken by.
+    pub fn write_incident_sample(&mut self, origin_unix_ns: u64, mut sample: SampleRecord) {
+        let Some(incident) = &mut self.incident else { return };
+        let base = incident.meta().origin_unix_ns;
+        for at in [&mut sample.planned_ns, &mut sample.began_ns, &mut sample.ended_ns] {
+            *at = origin_unix_ns.saturating_add(*at).saturating_sub(base);
+        }
+        incident.write_sample(&sample);
+    }
+
+    /// Closes the open incident, at this wall time.
+    ///
+    /// # Errors
+    /// The first write of it that failed.
+    pub fn end_incident(&mut self, ended_unix_ns: u64) -> Result<(), ArchiveError> {
+        let Some(incident) = self.incident.take() else { return Ok(()) };
+        let ended = Nanos(ended_unix_ns.saturating_sub(incident.meta().origin_unix_ns));
+        incident.close(RunState::Done, None, ended)
     }
 
     /// Notes what happened.

@@ -1,0 +1,175 @@
+//! When a watch keeps more than its samples: `Threads_running > 50 for 3s`, `rate(Innodb_row_lock_waits) > 100`.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::Relation;
+use crate::base::units::{parse_count, parse_time, show_time};
+
+/// Longest time for which a condition has to hold.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// What a trigger looks like.
+const EXAMPLE: &str = "as in 'Threads_running > 50 for 3s' or 'rate(Innodb_row_lock_waits) > 100'";
+
+/// A condition on a number that a probe samples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trigger {
+    /// Name of the number; its case does not matter.
+    pub counter: String,
+    /// Whether what it grows by per second is meant.
+    pub is_rate: bool,
+    /// How it has to stand to the bound.
+    pub relation: Relation,
+    /// The bound.
+    pub bound: f64,
+    /// How long that has to hold.
+    pub time: Duration,
+}
+
+/// Why a text is no trigger.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}`: {why}")]
+pub struct TriggerError {
+    text: String,
+    why: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl Trigger {
+    /// Reads `NAME > NUMBER [for TIME]` or `rate(NAME) > NUMBER [for TIME]`; also with `>=`, `<`, `<=`.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what it should look like.
+    pub fn parse(text: &str) -> Result<Trigger, TriggerError> {
+        let wrong =
+            |why: String| TriggerError { text: text.to_owned(), why, hint: EXAMPLE.to_owned() };
+        let Some(at) = text.find(['<', '>', '=']) else {
+            return Err(wrong("it has no comparison: >, >=, < or <=".to_owned()));
+        };
+        let (subject, rest) = text.split_at(at);
+        let (relation, rest) = split_relation(rest)
+            .ok_or_else(|| wrong("a comparison is one of >, >=, < and <=".to_owned()))?;
+        let subject = subject.trim();
+        let inner = subject.strip_prefix("rate(").or_else(|| subject.strip_prefix("rate ("));
+        let (counter, is_rate) = match inner {
+            Some(inner) => match inner.trim_end().strip_suffix(')') {
+                Some(counter) => (counter.trim(), true),
+                None => return Err(wrong("`rate(` has no `)`".to_owned())),
+            },
+            None => (subject, false),
+        };
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        match counter {
+            "" => return Err(wrong("the name of a number is missing before it".to_owned())),
+            name if !name.chars().all(is_name) => {
+                return Err(wrong(format!("`{name}` is not the name of a number")));
+            }
+            _ => {}
+        }
+        let (bound, time) = match rest.split_once(" for ") {
+            Some((bound, time)) => (bound.trim(), parse_time(time.trim())),
+            None => (rest.trim(), Ok(Duration::ZERO)),
+        };
+        let time = time.map_err(|e| wrong(e.to_string()))?;
+        if time > LONGEST {
+            return Err(wrong(format!("{} is longer than an hour", show_time(time))));
+        }
+        let number = bound.parse::<f64>().ok().filter(|number| number.is_finite());
+        let bound = number.or_else(|| parse_count(bound).ok().map(|count| count as f64));
+        let Some(bound) = bound else {
+            return Err(wrong("behind the comparison stands no number".to_owned()));
+        };
+        Ok(Trigger { counter: counter.to_owned(), is_rate, relation, bound, time })
+    }
+
+    /// Whether a value is what it waits for.
+    pub fn is_met(&self, value: f64) -> bool {
+        match self.relation {
+            Relation::Below => value < self.bound,
+            Relation::AtMost => value <= self.bound,
+            Relation::Above => value > self.bound,
+            Relation::AtLeast => value >= self.bound,
+        }
+    }
+}
+
+/// A comparison, and what follows it.
+fn split_relation(text: &str) -> Option<(Relation, &str)> {
+    let all = [
+        (">=", Relation::AtLeast),
+        ("<=", Relation::AtMost),
+        (">", Relation::Above),
+        ("<", Relation::Below),
+    ];
+    all.into_iter().find_map(|(sign, relation)| Some((relation, text.strip_prefix(sign)?)))
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_rate {
+            true => write!(f, "rate({})", self.counter)?,
+            false => write!(f, "{}", self.counter)?,
+        }
+        let sign = match self.relation {
+            Relation::Below => "<",
+            Relation::AtMost => "<=",
+            Relation::Above => ">",
+            Relation::AtLeast => ">=",
+        };
+        write!(f, " {sign} {}", self.bound)?;
+        match self.time {
+            Duration::ZERO => Ok(()),
+            time => write!(f, " for {}", show_time(time)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn triggers_are_read_as_people_type_them() {
+        let trigger = Trigger::parse("Threads_running > 50 for 3s").unwrap();
+        assert_eq!((trigger.counter.as_str(), trigger.is_rate), ("Threads_running", false));
+        assert_eq!((trigger.bound, trigger.time), (50.0, Duration::from_secs(3)));
+        assert!(trigger.is_met(50.5) && !trigger.is_met(50.0));
+        let trigger = Trigger::parse(" rate( Innodb_row_lock_waits )>=1k").unwrap();
+        assert_eq!((trigger.counter.as_str(), trigger.is_rate), ("Innodb_row_lock_waits", true));
+        assert!(trigger.is_met(1000.0) && trigger.time.is_zero());
+        assert!(Trigger::parse("disk.vda.in_flight <= -0.5").unwrap().is_met(-1.0));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, why) in [
+            ("Threads_running", "it has no comparison"),
+            ("> 5", "the name of a number is missing"),
+            ("a = 5", "a comparison is one of"),
+            ("rate(a > 5", "`rate(` has no `)`"),
+            ("a b > 5", "`a b` is not the name of a number"),
+            ("a > x", "stands no number"),
+            ("a > inf", "stands no number"),
+            ("a > 5 for ever", "is not a time"),
+            ("a > 5 for 2h", "longer than an hour"),
+        ] {
+            let error = Trigger::parse(text).unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+            assert!(error.hint.contains("rate("));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic_and_what_is_read_can_be_written(
+            name in "(rate\\()?[a-zA-Z_.]{0,8}\\)? ?|\\PC*",
+            rest in "[<>=]{0,2} ?-?[0-9k.]{0,5}( for [0-9]{0,3}m?s?)?|\\PC*",
+        ) {
+            if let Ok(trigger) = Trigger::parse(&format!("{name}{rest}")) {
+                prop_assert_eq!(Trigger::parse(&trigger.to_string()), Ok(trigger));
+            }
+        }
+    }
+}

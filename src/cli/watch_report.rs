@@ -1,0 +1,233 @@
+//! `sweat report` of a watch, or of a span of it.
+
+use std::ops::Range;
+use std::path::Path;
+
+use clap::ArgMatches;
+
+use super::arguments::text_arg;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
+use super::present;
+use super::report::write_report;
+use super::run_names::run_mistake;
+use crate::analysis::{WatchFindings, WatchTable, analyse_watch};
+use crate::archive::{WatchEventKind, WatchReader};
+use crate::base::RealClock;
+use crate::base::calendar::days_from_civil;
+use crate::base::kernel::local_time;
+use crate::plan::{Mistake, Mistakes};
+use crate::report::{PAGE, ReportDetail, ReportStyle, WATCH_FORMATS, write_watch};
+
+const DAY_S: i64 = 86_400;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// A time as typed: of a day, or of any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TypedTime {
+    /// Days since 1970.
+    day: Option<i64>,
+    /// Seconds into the day.
+    second: i64,
+}
+
+/// Shows a watch, if the folder is one.
+///
+/// # Errors
+/// When it can't be read, or the words ask for what a watch does not have.
+pub(super) fn report_watch(
+    dir: &Path,
+    format: &str,
+    args: &ArgMatches,
+    context: &CliContext,
+) -> anyhow::Result<Option<CommandOutcome>> {
+    let Some(reader) = WatchReader::open(dir).map_err(|e| run_mistake(&e))? else {
+        let mistake = |flag: &str| {
+            let why = "only a watch can be reported in part";
+            Mistake::new(format!("--{flag}"), why).hint("leave it out: this run is reported whole")
+        };
+        let typed = ["from", "to"].into_iter().filter(|flag| args.contains_id(flag));
+        Mistakes::check(typed.map(mistake).collect())?;
+        return Ok(None);
+    };
+    if !WATCH_FORMATS.contains(&format) {
+        let hint = format!("of a watch: {}", WATCH_FORMATS.join(", "));
+        let mistake = Mistake::new(format!("--format {format}"), "it can't show a watch");
+        return Err(mistake.hint(hint).into());
+    }
+    let refused = ["check", "base"].into_iter().find(|flag| {
+        args.try_contains_id(flag).unwrap_or(false)
+            && args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine)
+    });
+    if let Some(flag) = refused {
+        return Err(Mistake::new(format!("--{flag}"), "a watch has no load to check").into());
+    }
+    let found = find_in_span(reader, args)?;
+    let found = WatchFindings { folder: dir.display().to_string(), ..found };
+    let render = |format: &str, detail| {
+        let mut text = Vec::new();
+        let style = ReportStyle { colour: false, detail };
+        write_watch(&found, format, style, &mut text).expect("memory takes every write");
+        text
+    };
+    let file = text_arg(args, "output").filter(|path| *path != "-");
+    let page = dir.join(PAGE);
+    let named = file.map(Path::new).or((format == "html").then_some(page.as_path()));
+    match named.filter(|_| text_arg(args, "output") != Some("-")) {
+        Some(path) => write_report(&render(format, ReportDetail::Full), path, context)?,
+        None => {
+            let text = render(format, present::report_detail(args));
+            context.print_output(&String::from_utf8_lossy(&text))?;
+        }
+    }
+    if args.get_flag("open") {
+        let path = named.filter(|_| format == "html").unwrap_or(&page);
+        if format != "html" {
+            write_report(&render("html", ReportDetail::Full), path, context)?;
+        }
+        present::show_page(path, context);
+    }
+    Ok(Some(CommandOutcome::Done))
+}
+
+/// What the span that the words name holds.
+fn find_in_span(mut reader: WatchReader, args: &ArgMatches) -> anyhow::Result<WatchFindings> {
+    let began = reader.meta.origin_unix_ns;
+    let ended = reader.meta.ended_ns.map_or_else(
+        || RealClock::start_now().origin_unix_ns(),
+        |ended| began.saturating_add(ended),
+    );
+    let utc_offset_s = local_time(ended / SECOND_NS).map_or(0, |at| at.utc_offset_s);
+    let mut mistakes = Vec::new();
+    let mut typed = |flag: &str| {
+        let read = text_arg(args, flag).map(parse_time_of_day)?;
+        read.map_err(|why| {
+            let hint = "as in 15:04, 15:04:05 or 2026-11-22T15:04";
+            mistakes.push(Mistake::new(format!("--{flag}"), why).hint(hint));
+        })
+        .ok()
+    };
+    let (from, to) = (typed("from"), typed("to"));
+    Mistakes::check(mistakes)?;
+    let span = resolve_span(from, to, began..ended, utc_offset_s);
+    if span.is_empty() {
+        return Err(Mistake::new("--to", "it is not after --from").into());
+    }
+    let mut table = WatchTable::default();
+    reader.for_each_sample(&span, &mut |segment, sample| {
+        table.add_sample(segment.number, segment.origin_unix_ns, &sample);
+    });
+    let mut events = reader.read_events(&span);
+    // Samples that begin later are no news to who looks at a span.
+    events.retain(|event| event.kind != WatchEventKind::Removed);
+    let incidents = reader.list_incidents(&span);
+    let server = reader.meta.server.as_ref().map_or_else(String::new, |server| {
+        format!("{} {} at {}", server.product, server.version_number(), server.address)
+    });
+    Ok(WatchFindings {
+        server,
+        utc_offset_s,
+        events,
+        incidents: incidents.iter().map(|path| path.display().to_string()).collect(),
+        damage: reader.damage,
+        ..analyse_watch(&table)
+    })
+}
+
+/// `15:04`, `15:04:05`, and the same behind a day and `T` or a blank.
+fn parse_time_of_day(text: &str) -> Result<TypedTime, String> {
+    let wrong = || format!("`{text}` is not a time of day");
+    let (day, clock) = match text.trim().split_once(['T', ' ']) {
+        Some((day, clock)) => (Some(day), clock),
+        None => (None, text.trim()),
+    };
+    let numbers = |text: &str, at: char, most: &[i64]| -> Option<Vec<i64>> {
+        let parts: Vec<i64> = text.split(at).map(str::parse).collect::<Result<_, _>>().ok()?;
+        let fits = parts.iter().zip(most).all(|(part, most)| (0..=*most).contains(part));
+        (fits && parts.len() <= most.len()).then_some(parts)
+    };
+    let clock = numbers(clock, ':', &[24, 59, 59]).filter(|parts| parts.len() >= 2);
+    let clock = clock.ok_or_else(wrong)?;
+    let second = clock[0] * 3600 + clock[1] * 60 + clock.get(2).copied().unwrap_or(0);
+    let day = match day {
+        None => None,
+        Some(day) => {
+            let parts = numbers(day, '-', &[9999, 12, 31]).filter(|parts| parts.len() == 3);
+            let parts = parts.ok_or_else(wrong)?;
+            Some(days_from_civil(parts[0], parts[1], parts[2]))
+        }
+    };
+    Ok(TypedTime { day, second })
+}
+
+/// The span that is meant, nanoseconds since 1970. A time without a day is the last one within the watch; the end is the
+/// first one behind the begin.
+fn resolve_span(
+    from: Option<TypedTime>,
+    to: Option<TypedTime>,
+    watched: Range<u64>,
+    utc_offset_s: i64,
+) -> Range<u64> {
+    let unix_ns = |day: i64, second: i64| {
+        let unix_s = day * DAY_S + second - utc_offset_s;
+        u64::try_from(unix_s).unwrap_or_default().saturating_mul(SECOND_NS)
+    };
+    let local_day = |unix_ns: u64| {
+        let unix_s = i64::try_from(unix_ns / SECOND_NS).unwrap_or_default();
+        (unix_s + utc_offset_s).div_euclid(DAY_S)
+    };
+    let last_day = local_day(watched.end);
+    let begin = from.map(|typed| {
+        let at = |day: i64| unix_ns(day, typed.second);
+        match typed.day {
+            Some(day) => at(day),
+            None if at(last_day) <= watched.end => at(last_day),
+            None => at(last_day - 1),
+        }
+    });
+    let end = to.map(|typed| {
+        let at = |day: i64| unix_ns(day, typed.second);
+        match (typed.day, begin) {
+            (Some(day), _) => at(day),
+            (None, Some(begin)) if at(local_day(begin)) > begin => at(local_day(begin)),
+            (None, Some(begin)) => at(local_day(begin) + 1),
+            (None, None) if at(last_day) <= watched.end => at(last_day),
+            (None, None) => at(last_day - 1),
+        }
+    });
+    begin.unwrap_or(0)..end.map_or(u64::MAX, |end| end.saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-22 22:00 UTC.
+    const TEN: u64 = 1_795_384_800 * SECOND_NS;
+    const HOUR: u64 = 3600 * SECOND_NS;
+
+    fn span(from: &str, to: &str, utc_offset_s: i64) -> (i64, i64) {
+        let typed = |text: &str| (!text.is_empty()).then(|| parse_time_of_day(text).unwrap());
+        let span = resolve_span(typed(from), typed(to), TEN - 30 * HOUR..TEN, utc_offset_s);
+        let minutes = |at: u64| (at as i64 - TEN as i64) / (60 * SECOND_NS as i64);
+        (minutes(span.start), minutes(span.end))
+    }
+
+    #[test]
+    fn times_without_a_day_are_the_last_ones_of_the_watch() {
+        assert_eq!(span("21:00", "21:10:00", 0), (-60, -50));
+        // An hour that has not come yet is yesterday's.
+        assert_eq!(span("23:30", "00:30", 0), (-22 * 60 - 30, -21 * 60 - 30));
+        assert_eq!(span("2026-11-21T20:00", "2026-11-22 20:00", 0), (-26 * 60, -2 * 60));
+        // The same words two hours further east.
+        assert_eq!(span("23:00", "23:10", 7200), (-60, -50));
+        assert_eq!(span("21:00", "", 0).0, -60);
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for wrong in ["", "15", "25:00", "15:60", "15:04:05:06", "x:00", "2026-13-01T00:00"] {
+            assert!(parse_time_of_day(wrong).is_err(), "{wrong}");
+        }
+    }
+}

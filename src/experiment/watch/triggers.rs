@@ -1,0 +1,235 @@
+//! When an incident begins: conditions on samples, by their times alone; and the ring of what was just before.
+
+use std::collections::VecDeque;
+
+use crate::base::Nanos;
+use crate::plan::Trigger;
+use crate::probe::{ProbeSample, SampleValues};
+
+/// How long samples stay in the ring.
+const RING: Nanos = Nanos(60_000_000_000);
+/// Values that the ring holds at most, so that many sessions do not fill the memory.
+const MOST_VALUES: usize = 250_000;
+/// How long a number may take to show up before it is said that no probe has it.
+const UNSEEN: Nanos = Nanos(15_000_000_000);
+/// A day of the limit of incidents.
+const DAY_NS: u64 = 86_400_000_000_000;
+
+/// A trigger under watch.
+#[derive(Debug)]
+pub(super) struct TriggerState {
+    pub(super) trigger: Trigger,
+    /// Since when the condition holds, nanoseconds since 1970.
+    met_since: Option<u64>,
+    /// When the number was read last, and its value then.
+    last: Option<(u64, f64)>,
+    began: Option<u64>,
+    /// It was said that no probe has the number.
+    is_told: bool,
+    /// When its last incident began.
+    fired: Option<u64>,
+}
+
+/// What a sample means for a trigger.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum TriggerSign {
+    /// Nothing.
+    Quiet,
+    /// It holds for long enough; the value that was seen last.
+    Fired(f64),
+    /// No probe has its number.
+    Unknown,
+}
+
+impl TriggerState {
+    pub(super) fn new(trigger: &Trigger) -> TriggerState {
+        TriggerState {
+            trigger: trigger.clone(),
+            met_since: None,
+            last: None,
+            began: None,
+            is_told: false,
+            fired: None,
+        }
+    }
+
+    /// Takes in a sample. A sample without the number says nothing: while a server does not answer, what held before still
+    /// may.
+    pub(super) fn observe(&mut self, sample: &ProbeSample, unix_ns: u64) -> TriggerSign {
+        let began = *self.began.get_or_insert(unix_ns);
+        let Some(raw) = number_of(sample, &self.trigger.counter) else {
+            let is_late = unix_ns.saturating_sub(began) > UNSEEN.0;
+            if self.last.is_none() && is_late && !self.is_told {
+                self.is_told = true;
+                return TriggerSign::Unknown;
+            }
+            return TriggerSign::Quiet;
+        };
+        let before = self.last.replace((unix_ns, raw));
+        let value = match (self.trigger.is_rate, before) {
+            (false, _) => raw,
+            (true, Some((at, old))) if unix_ns > at && raw >= old => {
+                (raw - old) / Nanos(unix_ns - at).to_seconds()
+            }
+            // The first reading, and the first after a restart.
+            (true, _) => return TriggerSign::Quiet,
+        };
+        if !self.trigger.is_met(value) {
+            self.met_since = None;
+            return TriggerSign::Quiet;
+        }
+        let since = *self.met_since.get_or_insert(unix_ns);
+        let needed = Nanos::from(self.trigger.time).0;
+        match unix_ns.saturating_sub(since) >= needed {
+            true => TriggerSign::Fired(value),
+            false => TriggerSign::Quiet,
+        }
+    }
+
+    /// Whether an incident may begin so soon after the last one; if so, it does.
+    pub(super) fn take_turn(&mut self, unix_ns: u64, pause: Nanos) -> bool {
+        let is_free = self.fired.is_none_or(|last| unix_ns.saturating_sub(last) >= pause.0);
+        if is_free {
+            self.fired = Some(unix_ns);
+        }
+        is_free
+    }
+}
+
+fn number_of(sample: &ProbeSample, name: &str) -> Option<f64> {
+    let (SampleValues::Numbers(numbers) | SampleValues::Mixed(numbers, _)) = &sample.values else {
+        return None;
+    };
+    numbers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+}
+
+/// How many incidents began on this day.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DayCount {
+    day: u64,
+    count: u32,
+}
+
+impl DayCount {
+    /// Counts one more, unless there were `most` on this day.
+    pub(super) fn take_one(&mut self, unix_ns: u64, most: u32) -> bool {
+        let day = unix_ns / DAY_NS;
+        if day != self.day {
+            *self = DayCount { day, count: 0 };
+        }
+        self.count += 1;
+        self.count <= most
+    }
+
+    /// Whether the one that was counted last was the first too many.
+    pub(super) fn is_first_over(&self, most: u32) -> bool {
+        self.count == most + 1
+    }
+}
+
+/// The samples of the last minute, with the wall time of their clock's origin.
+#[derive(Debug, Default)]
+pub(super) struct SampleRing {
+    samples: VecDeque<(u64, ProbeSample)>,
+    values: usize,
+}
+
+impl SampleRing {
+    pub(super) fn push(&mut self, origin_unix_ns: u64, sample: &ProbeSample) {
+        self.values += value_count(sample);
+        self.samples.push_back((origin_unix_ns, sample.clone()));
+        let now = origin_unix_ns.saturating_add(sample.planned.0);
+        while let Some((origin, first)) = self.samples.front() {
+            // A clock that was set back makes what was before look younger than it is.
+            let at = origin.saturating_add(first.planned.0);
+            let is_old = at.saturating_add(RING.0) < now || at > now.saturating_add(RING.0);
+            if !is_old && self.values <= MOST_VALUES {
+                break;
+            }
+            self.values -= value_count(first);
+            self.samples.pop_front();
+        }
+    }
+
+    /// All samples, the oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(u64, ProbeSample)> {
+        self.samples.iter()
+    }
+
+    /// Wall time at which the oldest sample was planned.
+    pub(super) fn first_unix_ns(&self) -> Option<u64> {
+        self.samples.iter().map(|(origin, s)| origin.saturating_add(s.planned.0)).min()
+    }
+}
+
+fn value_count(sample: &ProbeSample) -> usize {
+    match &sample.values {
+        SampleValues::Numbers(numbers) => numbers.len(),
+        SampleValues::Mixed(numbers, words) => numbers.len() + words.len(),
+        SampleValues::Text(text) => text.len() / 32,
+        SampleValues::Table(columns, rows) => columns.len() * rows.len() * 2,
+        SampleValues::Gap(_) => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn look(at_s: u64, value: f64) -> ProbeSample {
+        let at = Nanos(at_s * SECOND);
+        let values = SampleValues::Numbers(vec![("Threads_running".to_owned(), value)]);
+        ProbeSample { probe: "status", planned: at, began: at, ended: at, values }
+    }
+
+    /// Seconds at which a trigger fires on these values, one a second.
+    fn fires(text: &str, values: &[f64]) -> Vec<u64> {
+        let mut state = TriggerState::new(&Trigger::parse(text).unwrap());
+        let at = |second: usize| second as u64;
+        let fired = |(second, value): (usize, &f64)| {
+            let sign = state.observe(&look(at(second), *value), at(second) * SECOND);
+            matches!(sign, TriggerSign::Fired(_)).then(|| at(second))
+        };
+        values.iter().enumerate().filter_map(fired).collect()
+    }
+
+    #[test]
+    fn a_condition_has_to_hold_for_its_whole_time() {
+        let values = [1.0, 60.0, 60.0, 40.0, 60.0, 60.0, 60.0, 60.0, 1.0];
+        assert_eq!(fires("threads_running > 50 for 3s", &values), [7]);
+        assert_eq!(fires("Threads_running > 50", &values), [1, 2, 4, 5, 6, 7]);
+        assert_eq!(fires("rate(Threads_running) >= 59", &values), [1]);
+    }
+
+    #[test]
+    fn pauses_and_days_limit_incidents() {
+        let mut state = TriggerState::new(&Trigger::parse("a > 1").unwrap());
+        let pause = Nanos(300 * SECOND);
+        assert!(state.take_turn(SECOND, pause) && !state.take_turn(300 * SECOND, pause));
+        assert!(state.take_turn(301 * SECOND, pause));
+        let mut day = DayCount::default();
+        assert!(day.take_one(DAY_NS, 2) && day.take_one(DAY_NS, 2) && !day.take_one(DAY_NS, 2));
+        assert!(day.is_first_over(2) && day.take_one(2 * DAY_NS, 2));
+    }
+
+    #[test]
+    fn a_number_that_nobody_has_is_told_once() {
+        let mut state = TriggerState::new(&Trigger::parse("nosuch > 1").unwrap());
+        let signs = (0..40).map(|s| state.observe(&look(s, 1.0), s * SECOND));
+        assert_eq!(signs.filter(|sign| *sign == TriggerSign::Unknown).count(), 1);
+    }
+
+    #[test]
+    fn the_ring_holds_a_minute_and_not_more_than_it_may() {
+        let mut ring = SampleRing::default();
+        (0..200).for_each(|s| ring.push(0, &look(s, 1.0)));
+        assert_eq!(ring.iter().count(), 61);
+        assert_eq!(ring.first_unix_ns(), Some(139 * SECOND));
+        let many = SampleValues::Numbers(vec![(String::new(), 0.0); MOST_VALUES / 2]);
+        (200..210)
+            .for_each(|s| ring.push(0, &ProbeSample { values: many.clone(), ..look(s, 1.0) }));
+        assert_eq!(ring.iter().count(), 2);
+    }
+}
