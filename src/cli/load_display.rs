@@ -2,6 +2,7 @@
 //! ends, and what is said meanwhile is told afterwards.
 
 use std::io::ErrorKind;
+use std::path::Path;
 
 use clap::ArgMatches;
 
@@ -10,9 +11,11 @@ use super::context::CliContext;
 use super::live::LiveLoadView;
 #[cfg(not(feature = "live-view"))]
 use super::no_live_view::AbsentLoadView as LiveLoadView;
+use super::page::PageFeed;
 use crate::analysis::{LiveStats, SteadyOutlook};
 use crate::archive::{SampleRecord, ServerRecord};
 use crate::base::{Nanos, StopReason, kernel};
+use crate::experiment::PlanStep;
 use crate::plan::{Check, CheckCondition, LoadPlan, Objective, Plan};
 use crate::probe::ProbeSample;
 use crate::recorder::Interval;
@@ -43,6 +46,8 @@ pub(super) struct LoadDisplay<'a> {
     header: LoadHeader,
     stats: LiveStats,
     view: Option<Box<LiveLoadView>>,
+    /// The page, if there is one.
+    page: Option<PageFeed>,
     /// What was said while the view stood there; it is told when the view has gone.
     held: Vec<String>,
 }
@@ -62,7 +67,27 @@ impl<'a> LoadDisplay<'a> {
             ..LoadHeader::default()
         };
         let (stats, view, held) = (LiveStats::default(), None, Vec::new());
-        LoadDisplay { context, is_wanted, header, stats, view, held }
+        LoadDisplay { context, is_wanted, header, stats, view, page: None, held }
+    }
+
+    /// Shows all of it on a page, too.
+    pub(super) fn set_page(&mut self, page: Option<PageFeed>) {
+        self.page = page;
+    }
+
+    /// The run has this folder.
+    pub(super) fn run_started(&self, folder: &Path) {
+        self.page.iter().for_each(|page| page.run_started(folder));
+    }
+
+    /// A step begins; `text` names it.
+    pub(super) fn step_started(&mut self, step: &PlanStep, text: &str) {
+        self.page.iter_mut().for_each(|page| page.step_started(text, &step.variant));
+    }
+
+    /// Something worth a line was said.
+    pub(super) fn note_added(&self, text: &str) {
+        self.page.iter().for_each(|page| page.note_added(text));
     }
 
     /// Whether a flag or the terminal speaks against a view.
@@ -107,6 +132,9 @@ impl<'a> LoadDisplay<'a> {
 
     pub(super) fn add_interval(&mut self, interval: &Interval) -> &LiveStats {
         self.stats.add_interval(interval, own_cpu());
+        if let Some(page) = &self.page {
+            page.interval_ended(interval, &self.stats, &self.header);
+        }
         if let Some(view) = &mut self.view {
             view.draw(&self.stats);
         }
