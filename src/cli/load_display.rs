@@ -21,6 +21,9 @@ use crate::probe::ProbeSample;
 use crate::recorder::Interval;
 use crate::workload::JobProgress;
 
+/// Ended steps that the view can show.
+const MOST_STEPS: usize = 100;
+
 /// What is known of a load before it begins.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(not(feature = "live-view"), expect(dead_code, reason = "the view reads them"))]
@@ -35,6 +38,8 @@ pub(super) struct LoadHeader {
     pub(super) objectives: Vec<Objective>,
     /// `[3/17] block 1, a: load`; empty if the plan is this one load.
     pub(super) step: String,
+    /// The steps of the plan that have ended, a line each.
+    pub(super) ended_steps: Vec<String>,
     /// Seconds from the beginning of this step to the end of the plan.
     pub(super) left_s: Option<f64>,
 }
@@ -103,6 +108,14 @@ impl<'a> LoadDisplay<'a> {
     pub(super) fn set_step(&mut self, load: LoadPlan, step: String, left_s: Option<f64>) {
         let header = &mut self.header;
         (header.load, header.step, header.left_s) = (load, step, left_s);
+    }
+
+    /// A step of the plan has ended; its line.
+    pub(super) fn add_ended_step(&mut self, line: String) {
+        self.header.ended_steps.push(line);
+        if self.header.ended_steps.len() > MOST_STEPS {
+            self.header.ended_steps.remove(0);
+        }
     }
 
     /// A load begins. Whether the view is there now.

@@ -161,7 +161,9 @@ impl RunListener for StepLines<'_> {
             _ => String::new(),
         };
         let place = shorten_cell(&self.place, PLACE);
-        self.print_line(&format!("{place:<PLACE$} {seconds:>7.2} s{rate}"));
+        let line = format!("{place:<PLACE$} {seconds:>7.2} s{rate}");
+        self.print_line(&line);
+        self.display.add_ended_step(line);
         if let Some(stopping) = self.display.stopping_progress() {
             self.progress.show(&stopping);
         }

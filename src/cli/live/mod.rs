@@ -3,6 +3,7 @@
 //! Start reading at `screen::LoadScreen`, which says what is shown; this file is about the terminal and its keys.
 
 mod keys;
+mod panes;
 mod parts;
 mod screen;
 
@@ -63,7 +64,8 @@ impl LiveLoadView {
         let quiet = StdinEchoGuard::take_keys();
         let screen = LoadScreen::new(header, colour, quiet.is_some());
         let rows = ratatui::crossterm::terminal::size().map_or(24, |(_, rows)| rows);
-        let height = screen.wanted_height().min(rows.saturating_sub(2)).max(1);
+        // All but the line that was printed last, and the one of the cursor.
+        let height = rows.saturating_sub(2).max(1);
         let options = TerminalOptions { viewport: Viewport::Inline(height) };
         let terminal = Terminal::with_options(CrosstermBackend::new(io::stderr()), options)?;
         let clock = RealClock::start_now();
@@ -107,6 +109,7 @@ impl ViewState {
             match key {
                 TypedKey::Quit => stop.set(StopReason::Interrupted),
                 TypedKey::Freeze => self.screen.toggle_freeze(),
+                TypedKey::NextPane => self.screen.show_next_pane(),
                 TypedKey::Help => self.screen.toggle_help(),
             }
         }
