@@ -7,6 +7,7 @@
 
 pub mod cli;
 pub mod experiment;
+pub mod live_page;
 
 pub use sweat_analysis::{analysis, archive};
 pub use sweat_engine::{

@@ -19,11 +19,12 @@ const TABLE: &[(&str, &str)] = &[
     ("archive", "base recorder probe"),
     ("analysis", "base plan recorder archive"),
     ("report", "plan archive analysis"),
+    ("live_page", "base report"),
     ("experiment", "base plan recorder client server workload driver probe warm archive analysis"),
     (
         "cli",
         "base plan recorder client server capture workload probe warm archive analysis \
-         report experiment",
+         report live_page experiment",
     ),
 ];
 

@@ -6,9 +6,10 @@ use clap::{ArgMatches, Command};
 
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::page::RunPage;
+use super::run;
 use super::run::{add_plan_flags, plan_from_args};
 use super::step_lines::StepLines;
-use super::{present, run};
 use crate::experiment::{self, BlockSchedule};
 use crate::plan::{Plan, VariantPlan};
 
@@ -38,7 +39,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     if args.get_flag("dry-run") {
         return run::print_steps(&plan, context);
     }
-    let mut listener = StepLines::new(args, context, &plan, repeats);
+    let page = RunPage::open("aa", args, context)?;
+    let mut listener = StepLines::new(args, context, &plan, repeats).with_page(&page);
     let mut script = BlockSchedule::new(&plan, &|_| false);
     let finished = experiment::run_schedule(
         &plan,
@@ -48,7 +50,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         &mut listener,
     );
     drop(listener);
-    present::present_run(finished?, args, context)
+    page.present_run(finished?, args, context)
 }
 
 /// The same plan with its base variant and the same once more.

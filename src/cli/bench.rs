@@ -15,9 +15,10 @@ use crate::archive::RunCommand;
 use clap::{Arg, ArgMatches, Command};
 
 use super::arguments::positional_arg;
+use super::connection;
 use super::context::CliContext;
 use super::exit::{CommandOutcome, HintedError};
-use super::{connection, present};
+use super::page::RunPage;
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Plan, TargetPlan, WorkloadPlan};
 use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, Workload, WorkloadKind};
 use crate::{client, experiment, workload};
@@ -188,7 +189,8 @@ pub(super) fn run_load(
     args: &ArgMatches,
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
-    let mut listener = listener::TerminalListener::new(plan, args, context);
+    let page = RunPage::open("bench", args, context)?;
+    let mut listener = listener::TerminalListener::new(plan, args, context).with_page(&page);
     let finished = experiment::run_plan(
         plan,
         context.run_origin(RunCommand::Bench, args),
@@ -196,7 +198,7 @@ pub(super) fn run_load(
         &mut listener,
     );
     drop(listener);
-    present::present_run(finished?, args, context)
+    page.present_run(finished?, args, context)
 }
 
 /// Whether a job that makes data had anything to make: what it makes it reports on again, what is there only once.

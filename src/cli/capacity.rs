@@ -8,10 +8,11 @@ use std::time::Duration;
 use clap::{ArgAction, ArgMatches, Command};
 
 use super::arguments::value_flag;
+use super::bench;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::page::RunPage;
 use super::step_lines::StepLines;
-use super::{bench, present};
 use crate::base::units::parse_time;
 use crate::experiment;
 use crate::plan::{CapacityPlan, Metric, Mistake, Mistakes, Objective, Plan};
@@ -64,7 +65,8 @@ fn add_search_flags(command: Command) -> Command {
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = bench::split_workload(args);
     let plan = plan_from_args(kind, args, context)?;
-    let mut listener = StepLines::new(args, context, &plan, None);
+    let page = RunPage::open("capacity", args, context)?;
+    let mut listener = StepLines::new(args, context, &plan, None).with_page(&page);
     let finished = experiment::run_plan(
         &plan,
         context.run_origin(RunCommand::Capacity, args),
@@ -72,7 +74,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         &mut listener,
     );
     drop(listener);
-    present::present_run(finished?, args, context)
+    page.present_run(finished?, args, context)
 }
 
 fn plan_from_args(

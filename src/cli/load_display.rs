@@ -2,6 +2,7 @@
 //! ends, and what is said meanwhile is told afterwards.
 
 use std::io::ErrorKind;
+use std::path::Path;
 
 use clap::ArgMatches;
 
@@ -10,13 +11,18 @@ use super::context::CliContext;
 use super::live::LiveLoadView;
 #[cfg(not(feature = "live-view"))]
 use super::no_live_view::AbsentLoadView as LiveLoadView;
+use super::page::PageFeed;
 use crate::analysis::{LiveStats, SteadyOutlook};
 use crate::archive::{SampleRecord, ServerRecord};
 use crate::base::{Nanos, StopReason, kernel};
+use crate::experiment::PlanStep;
 use crate::plan::{Check, CheckCondition, LoadPlan, Objective, Plan};
 use crate::probe::ProbeSample;
 use crate::recorder::Interval;
 use crate::workload::JobProgress;
+
+/// Ended steps that the view can show.
+const MOST_STEPS: usize = 100;
 
 /// What is known of a load before it begins.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +38,8 @@ pub(super) struct LoadHeader {
     pub(super) objectives: Vec<Objective>,
     /// `[3/17] block 1, a: load`; empty if the plan is this one load.
     pub(super) step: String,
+    /// The steps of the plan that have ended, a line each.
+    pub(super) ended_steps: Vec<String>,
     /// Seconds from the beginning of this step to the end of the plan.
     pub(super) left_s: Option<f64>,
 }
@@ -43,6 +51,8 @@ pub(super) struct LoadDisplay<'a> {
     header: LoadHeader,
     stats: LiveStats,
     view: Option<Box<LiveLoadView>>,
+    /// The page, if there is one.
+    page: Option<PageFeed>,
     /// What was said while the view stood there; it is told when the view has gone.
     held: Vec<String>,
 }
@@ -62,7 +72,27 @@ impl<'a> LoadDisplay<'a> {
             ..LoadHeader::default()
         };
         let (stats, view, held) = (LiveStats::default(), None, Vec::new());
-        LoadDisplay { context, is_wanted, header, stats, view, held }
+        LoadDisplay { context, is_wanted, header, stats, view, page: None, held }
+    }
+
+    /// Shows all of it on a page, too.
+    pub(super) fn set_page(&mut self, page: Option<PageFeed>) {
+        self.page = page;
+    }
+
+    /// The run has this folder.
+    pub(super) fn run_started(&self, folder: &Path) {
+        self.page.iter().for_each(|page| page.run_started(folder));
+    }
+
+    /// A step begins; `text` names it.
+    pub(super) fn step_started(&mut self, step: &PlanStep, text: &str) {
+        self.page.iter_mut().for_each(|page| page.step_started(text, &step.variant));
+    }
+
+    /// Something worth a line was said.
+    pub(super) fn note_added(&self, text: &str) {
+        self.page.iter().for_each(|page| page.note_added(text));
     }
 
     /// Whether a flag or the terminal speaks against a view.
@@ -78,6 +108,14 @@ impl<'a> LoadDisplay<'a> {
     pub(super) fn set_step(&mut self, load: LoadPlan, step: String, left_s: Option<f64>) {
         let header = &mut self.header;
         (header.load, header.step, header.left_s) = (load, step, left_s);
+    }
+
+    /// A step of the plan has ended; its line.
+    pub(super) fn add_ended_step(&mut self, line: String) {
+        self.header.ended_steps.push(line);
+        if self.header.ended_steps.len() > MOST_STEPS {
+            self.header.ended_steps.remove(0);
+        }
     }
 
     /// A load begins. Whether the view is there now.
@@ -107,6 +145,9 @@ impl<'a> LoadDisplay<'a> {
 
     pub(super) fn add_interval(&mut self, interval: &Interval) -> &LiveStats {
         self.stats.add_interval(interval, own_cpu());
+        if let Some(page) = &self.page {
+            page.interval_ended(interval, &self.stats, &self.header);
+        }
         if let Some(view) = &mut self.view {
             view.draw(&self.stats);
         }

@@ -37,6 +37,7 @@ mod mysql_warmup;
 #[cfg(not(feature = "live-view"))]
 mod no_live_view;
 mod option_file;
+mod page;
 mod plan_file;
 mod present;
 mod progress;

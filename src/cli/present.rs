@@ -120,7 +120,29 @@ pub(super) fn present_run(
     args: &ArgMatches,
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
-    let shown = print_run(&finished, args, context);
+    let opens_page = args.get_flag("open");
+    present_and_judge(finished, args, context, opens_page)
+}
+
+/// The same of a run whose page is open already.
+///
+/// # Errors
+/// As of `present_run`.
+pub(super) fn present_run_behind_page(
+    finished: FinishedRun,
+    args: &ArgMatches,
+    context: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
+    present_and_judge(finished, args, context, false)
+}
+
+fn present_and_judge(
+    finished: FinishedRun,
+    args: &ArgMatches,
+    context: &CliContext,
+    opens_page: bool,
+) -> anyhow::Result<CommandOutcome> {
+    let shown = print_run(&finished, args, context, opens_page);
     // What stopped the run says more than why it can't be shown.
     if let Some(error) = finished.error {
         return Err(error);
@@ -142,6 +164,7 @@ fn print_run(
     finished: &FinishedRun,
     args: &ArgMatches,
     context: &CliContext,
+    opens_page: bool,
 ) -> anyhow::Result<CommandOutcome> {
     let dir = &finished.dir;
     let is_silent = args.get_flag("quiet") || !context.terminal.overwrite;
@@ -171,7 +194,7 @@ fn print_run(
         .and_then(|text| context.print_output(&String::from_utf8_lossy(&text)))
         .with_context(|| format!("the run is in {}", dir.display()))?;
     match page {
-        Ok(page) if args.get_flag("open") => show_page(&page, context),
+        Ok(page) if opens_page => show_page(&page, context),
         Ok(_) => {}
         Err(e) => context.print_note(&format!("no page: {e:#}")),
     }

@@ -8,7 +8,8 @@ use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::bench::{self, TerminalListener};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::{present, warm};
+use super::page::RunPage;
+use super::warm;
 use crate::client::Target;
 use crate::experiment;
 use crate::plan::{ArrivalPlan, Mistake, Mistakes, OptionSpec, Plan, TargetPlan};
@@ -71,11 +72,12 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     consent_on_sandbox(&mut plan)?;
     set_workers(&mut plan, args, context)?;
     experiment::check_plan(&plan)?;
-    let mut listener = TerminalListener::new(&plan, args, context);
+    let page = RunPage::open("replay", args, context)?;
+    let mut listener = TerminalListener::new(&plan, args, context).with_page(&page);
     let finished =
         experiment::run_plan(&plan, context.run_origin(KIND, args), &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, context)
+    page.present_run(finished?, args, context)
 }
 
 /// Adds the options that the command has words of its own for.

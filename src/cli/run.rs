@@ -8,6 +8,7 @@ use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::help::wrap_words;
+use super::page::{self, RunPage};
 use super::run_names::find_plan;
 use super::step_lines::{StepLines, estimate_text};
 use super::{connection, plan_file, present, replay};
@@ -54,7 +55,8 @@ pub(super) fn add_plan_flags(command: Command) -> Command {
         value_flag("server", "PATH")
             .help("mariadbd or mysqld of the sandbox [default: the plan's]"),
     ]);
-    connection::add_address_flags(present::add_present_flags(command))
+    let command = present::add_present_flags(command).args(page::listen_flags());
+    connection::add_address_flags(command)
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -75,7 +77,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         }
         clarity.ends
     };
-    let mut listener = StepLines::new(args, context, &plan, repeats);
+    let page = RunPage::open("run", args, context)?;
+    let mut listener = StepLines::new(args, context, &plan, repeats).with_page(&page);
     let mut script = experiment::build_schedule(&plan, &is_clear);
     let finished = experiment::run_schedule(
         &plan,
@@ -85,7 +88,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         &mut listener,
     );
     drop(listener);
-    present::present_run(finished?, args, context)
+    page.present_run(finished?, args, context)
 }
 
 /// As many workers as the workload asks for by itself, where the plan says nothing: a log knows its sessions.

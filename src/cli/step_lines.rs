@@ -1,9 +1,12 @@
 //! A run of several steps as lines: one for each step with the time it took, and how far the longer ones are.
 
+use std::path::Path;
+
 use clap::ArgMatches;
 
 use super::context::{CliContext, note_text};
 use super::load_display::LoadDisplay;
+use super::page::RunPage;
 use super::progress::ProgressLine;
 use crate::analysis::SteadyOutlook;
 use crate::analysis::number_format::format_number;
@@ -64,6 +67,12 @@ impl<'a> StepLines<'a> {
         }
     }
 
+    /// Shows the run on this page, too.
+    pub(super) fn with_page(mut self, page: &RunPage) -> StepLines<'a> {
+        self.display.set_page(page.feed());
+        self
+    }
+
     /// How far the step is; its number also says how long is left of all steps.
     fn show_progress(&mut self, progress: JobProgress) {
         if self.display.is_open() {
@@ -106,6 +115,10 @@ pub(super) fn estimate_text(plan: &Plan) -> String {
 }
 
 impl RunListener for StepLines<'_> {
+    fn run_started(&mut self, folder: &Path) {
+        self.display.run_started(folder);
+    }
+
     fn server_known(&mut self, server: &ServerRecord) {
         self.display.set_server(server);
     }
@@ -125,6 +138,7 @@ impl RunListener for StepLines<'_> {
         self.place = format!("[{number:>3}/{of}] {step}");
         self.load = step.is_load().then_some((0, 0.0));
         self.number = number;
+        self.display.step_started(step, &self.place);
         if let Some(load) = step.planned_load(self.plan) {
             self.load_s = load.time.map_or(0, |time| time.as_secs());
             self.display.set_step(load, self.place.clone(), self.left.seconds_from(number));
@@ -147,7 +161,9 @@ impl RunListener for StepLines<'_> {
             _ => String::new(),
         };
         let place = shorten_cell(&self.place, PLACE);
-        self.print_line(&format!("{place:<PLACE$} {seconds:>7.2} s{rate}"));
+        let line = format!("{place:<PLACE$} {seconds:>7.2} s{rate}");
+        self.print_line(&line);
+        self.display.add_ended_step(line);
         if let Some(stopping) = self.display.stopping_progress() {
             self.progress.show(&stopping);
         }
@@ -176,6 +192,7 @@ impl RunListener for StepLines<'_> {
     }
 
     fn note_added(&mut self, text: &str) {
+        self.display.note_added(text);
         self.print_line(note_text(text).trim_end());
     }
 }

@@ -5,10 +5,11 @@ use crate::archive::RunCommand;
 use clap::{ArgMatches, Command};
 
 use super::arguments::{positional_arg, switch_flag, value_flag};
+use super::bench;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::page::RunPage;
 use super::step_lines::StepLines;
-use super::{bench, present};
 use crate::base::units::parse_count;
 use crate::experiment;
 use crate::plan::{Mistake, Mistakes, OrderPlan, Plan, RATE, SweepPlan, THREADS, nearest_name};
@@ -46,7 +47,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         context.print_output(&steps_text(&plan))?;
         return Ok(CommandOutcome::Done);
     }
-    let mut listener = StepLines::new(args, context, &plan, None);
+    let page = RunPage::open("sweep", args, context)?;
+    let mut listener = StepLines::new(args, context, &plan, None).with_page(&page);
     let finished = experiment::run_plan(
         &plan,
         context.run_origin(RunCommand::Sweep, args),
@@ -54,7 +56,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         &mut listener,
     );
     drop(listener);
-    present::present_run(finished?, args, context)
+    page.present_run(finished?, args, context)
 }
 
 /// The steps, as far as they are known before.

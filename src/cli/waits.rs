@@ -8,9 +8,10 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::arguments::{switch_flag, value_flag};
 use super::bench::{self, TerminalListener};
+use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::{connection, present};
+use super::page::RunPage;
 use crate::base::units::ByteSize;
 use crate::experiment::{self, WatchCostSchedule};
 use crate::plan::{
@@ -72,7 +73,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         None => (None, args),
     };
     let plan = plan_from_args(workload, args, context)?;
-    let mut listener = TerminalListener::new(&plan, args, context);
+    let page = RunPage::open("waits", args, context)?;
+    let mut listener = TerminalListener::new(&plan, args, context).with_page(&page);
     let mut script = WatchCostSchedule::new(&plan, !args.get_flag("no-cost"));
     let finished = experiment::run_schedule(
         &plan,
@@ -82,7 +84,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         &mut listener,
     );
     drop(listener);
-    present::present_run(finished?, args, context)
+    page.present_run(finished?, args, context)
 }
 
 /// The plan that the words make.

@@ -53,6 +53,8 @@ pub use steps::{
 pub use watch::{FinishedWatch, WatchCost, WatchListener, run_watch};
 pub use watch_cost::WatchCostSchedule;
 
+use std::path::Path;
+
 use crate::analysis::SteadyOutlook;
 use crate::archive::{PlanLock, ServerRecord};
 use crate::probe::ProbeSample;
@@ -61,6 +63,8 @@ use crate::workload::JobProgress;
 
 /// Told what goes on while a plan runs; `cli` shows it. All methods may be left out.
 pub trait RunListener: Send {
+    /// The run has this folder.
+    fn run_started(&mut self, _folder: &Path) {}
     /// The server is known.
     fn server_known(&mut self, _server: &ServerRecord) {}
     /// What the plan came to is known.

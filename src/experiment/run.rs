@@ -108,6 +108,8 @@ pub fn run_schedule(
     let origin = origin.into();
     let care = noise::choose_noise_checks(plan, &origin.command);
     let run = RunContext::start_run(plan, origin, stop, listener)?;
+    let dir = run.run_dir();
+    run.notify_listener(|listener| listener.run_started(&dir));
     if let Some(note) = workload.load_note() {
         run.add_note(&note);
     }

@@ -17,6 +17,7 @@ mod hostile;
 mod hotset_load;
 mod hotset_save;
 mod journal;
+mod live_page;
 mod live_view;
 mod micro;
 mod mix;

@@ -4,8 +4,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::super::arguments::{OUTPUT_HEADING, switch_flag, value_flag};
 use super::super::context::CliContext;
-use super::super::present;
 use super::super::progress::ProgressLine;
+use super::super::{page, present};
 use crate::plan::{OptionKind, OptionSpec};
 
 /// What the id of a workload's option begins with, to keep it apart from our own.
@@ -86,7 +86,7 @@ pub(super) fn add_output_flags(command: Command) -> Command {
         ]
         .map(|arg| arg.help_heading(OUTPUT_HEADING)),
     );
-    present::add_present_flags(command)
+    present::add_present_flags(command).args(page::listen_flags())
 }
 
 /// Options of workloads that few need.

@@ -1,9 +1,12 @@
 //! Listens to a run and shows it: progress of the steps before the load, then a full view or a line per interval.
 
+use std::path::Path;
+
 use clap::ArgMatches;
 
 use super::super::context::{CliContext, note_text};
 use super::super::load_display::LoadDisplay;
+use super::super::page::RunPage;
 use super::super::progress::ProgressLine;
 use super::{flags, lines, stream};
 use crate::analysis::SteadyOutlook;
@@ -64,17 +67,28 @@ impl<'a> TerminalListener<'a> {
         }
     }
 
+    /// Shows the run on this page, too.
+    pub(in super::super) fn with_page(mut self, page: &RunPage) -> TerminalListener<'a> {
+        self.display.set_page(page.feed());
+        self
+    }
+
     fn is_quiet(&self) -> bool {
         matches!(self.variant, DisplayMode::Quiet | DisplayMode::Stream)
     }
 }
 
 impl RunListener for TerminalListener<'_> {
+    fn run_started(&mut self, folder: &Path) {
+        self.display.run_started(folder);
+    }
+
     fn server_known(&mut self, server: &ServerRecord) {
         self.display.set_server(server);
     }
 
     fn step_started(&mut self, step: &PlanStep, _number: usize, _of: usize) {
+        self.display.step_started(step, &step.to_string());
         if step.is_load() {
             return;
         }
@@ -136,6 +150,7 @@ impl RunListener for TerminalListener<'_> {
     }
 
     fn note_added(&mut self, text: &str) {
+        self.display.note_added(text);
         if matches!(self.variant, DisplayMode::Stream) {
             self.context.print_message(&stream::note_json(text));
         }

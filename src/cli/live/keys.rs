@@ -18,6 +18,8 @@ pub(super) enum TypedKey {
     Quit,
     /// Space: freeze the display, or let it go on.
     Freeze,
+    /// Tab: show the next pane.
+    NextPane,
     /// `?`: show the help, or take it away.
     Help,
 }
@@ -44,6 +46,7 @@ fn parse_keys(bytes: &[u8]) -> Vec<TypedKey> {
         .filter_map(|byte| match byte {
             b'q' | b'Q' => Some(TypedKey::Quit),
             b' ' => Some(TypedKey::Freeze),
+            b'\t' => Some(TypedKey::NextPane),
             b'?' | b'h' => Some(TypedKey::Help),
             _ => None,
         })
@@ -95,8 +98,8 @@ mod tests {
 
     #[test]
     fn keys_are_told_from_what_a_terminal_sends() {
-        use TypedKey::{Freeze, Help, Quit};
-        assert_eq!(parse_keys(b" x?q"), [Freeze, Help, Quit]);
+        use TypedKey::{Freeze, Help, NextPane, Quit};
+        assert_eq!(parse_keys(b" x?\tq"), [Freeze, Help, NextPane, Quit]);
         // An arrow, and where the cursor stands.
         assert!(parse_keys(b"\x1b[A").is_empty() && parse_keys(b"\x1b[12;1Rq").is_empty());
     }

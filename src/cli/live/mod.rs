@@ -4,6 +4,7 @@
 //! terminal and its keys.
 
 mod keys;
+mod panes;
 mod parts;
 mod screen;
 mod watch_screen;
@@ -121,7 +122,8 @@ impl<S: LiveScreen> LiveView<S> {
         let quiet = StdinEchoGuard::take_keys();
         let screen = make(quiet.is_some());
         let rows = ratatui::crossterm::terminal::size().map_or(24, |(_, rows)| rows);
-        let height = screen.wanted_height().min(rows.saturating_sub(2)).max(1);
+        // All but the line that was printed last, and the one of the cursor.
+        let height = rows.saturating_sub(2).max(1);
         let options = TerminalOptions { viewport: Viewport::Inline(height) };
         let terminal = Terminal::with_options(CrosstermBackend::new(io::stderr()), options)?;
         let clock = RealClock::start_now();
@@ -160,6 +162,7 @@ impl<S: LiveScreen> ViewState<S> {
             match key {
                 TypedKey::Quit => stop.set(StopReason::Interrupted),
                 TypedKey::Freeze => self.screen.toggle_freeze(),
+                TypedKey::NextPane => self.screen.show_next_pane(),
                 TypedKey::Help => self.screen.toggle_help(),
             }
         }

@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::super::help::wrap_words;
 use super::super::load_display::LoadHeader;
+use super::panes::{LEAST_ROOM, ScreenPane};
 use super::{LiveScreen, parts};
 use crate::analysis::number_format::{format_count, format_number, format_percent, format_time};
 use crate::analysis::{
@@ -15,24 +16,26 @@ use crate::analysis::{
 use crate::base::units::show_duration;
 
 /// Columns of the names at the left.
-const NAMES: usize = 9;
+pub(super) const NAMES: usize = 9;
 /// Columns beside a curve, for its range.
 const RANGE: usize = 18;
-/// Ranges of the histogram: at least, and at most.
-const BANDS: (usize, usize) = (4, 8);
 /// Columns beside a bar of the histogram.
 const BESIDE_BAR: usize = 22;
+/// Columns beside the bar of progress.
+const BESIDE_PROGRESS: usize = 8;
 /// Until the first look at how steady a load is.
 const FIRST_OUTLOOK: &str = "looked at from 1 min on";
 /// The keys, and what the names at the left mean.
 const HELP: &[(&str, &str)] = &[
     ("q", "end the load; what was measured is kept, as with Ctrl-C"),
     ("Ctrl-C", "the same; a second one leaves at once"),
-    ("space", "freeze the display; measuring goes on"),
+    ("space", "pause the picture; the load goes on"),
+    ("tab", "the next pane: latency, checks, stalls, steps of a plan"),
     ("?", "close this help"),
     ("", ""),
     ("now", "the last interval, 1 s unless --interval says otherwise"),
     ("so far", "the whole load, from the sum of its histograms"),
+    ("done", "by time or events; no bar where the end is not known"),
     ("rate, p99", "a column per interval, from 0 to the highest"),
     ("server", "what it says of itself, and its process"),
     ("host", "CPU in cores and disks of this machine"),
@@ -48,6 +51,7 @@ pub(in crate::cli) struct LoadScreen {
     frozen: Option<LiveStats>,
     /// How steady the load is, if that is to end it.
     outlook: Option<String>,
+    pane: ScreenPane,
     is_help: bool,
     is_stopping: bool,
     colour: bool,
@@ -86,6 +90,7 @@ impl LoadScreen {
             header,
             stats: LiveStats::default(),
             frozen: None,
+            pane: ScreenPane::default(),
             is_help: false,
             is_stopping: false,
             colour,
@@ -93,13 +98,24 @@ impl LoadScreen {
         }
     }
 
-    /// Lines for all there is to show.
-    pub(super) fn wanted_height(&self) -> u16 {
-        let rows = 12
-            + usize::from(!self.header.step.is_empty())
-            + usize::from(!self.header.objectives.is_empty())
-            + usize::from(self.outlook.is_some());
-        (rows + 1 + BANDS.1) as u16
+    pub(super) fn header(&self) -> &LoadHeader {
+        &self.header
+    }
+
+    pub(super) fn outlook(&self) -> Option<&str> {
+        self.outlook.as_deref()
+    }
+
+    pub(super) fn pane(&self) -> ScreenPane {
+        self.pane
+    }
+
+    pub(super) fn show_next_pane(&mut self) {
+        self.pane = self.following_pane();
+    }
+
+    fn following_pane(&self) -> ScreenPane {
+        self.pane.next(!self.header.step.is_empty())
     }
 
     pub(super) fn set_stats(&mut self, stats: &LiveStats) {
@@ -136,6 +152,8 @@ impl LoadScreen {
             Some(beat) => self.load_lines(stats, beat, width, height),
         };
         lines.truncate(height.saturating_sub(1).max(1));
+        // The keys stand at the same place, whatever the pane.
+        lines.resize(height.saturating_sub(1).max(1), Line::default());
         lines.push(self.foot_line());
         lines.truncate(height.max(1));
         lines
@@ -157,8 +175,8 @@ impl LoadScreen {
         }
         let mut lines: Vec<Line<'static>> = rows.into_iter().map(|row| row.line).collect();
         let room = height.saturating_sub(lines.len() + 2);
-        if room >= BANDS.0 {
-            lines.extend(self.histogram_lines(stats, room.min(BANDS.1), width));
+        if room >= LEAST_ROOM {
+            lines.extend(self.pane_lines(stats, room, width));
         }
         lines
     }
@@ -175,6 +193,10 @@ impl LoadScreen {
             rows.push(ScreenRow { rank: 2, line: self.step_line(beat.at_s, width) });
         }
         rows.push(ScreenRow { rank: 0, line: self.title_line(beat.at_s, width) });
+        let done = self.done_share(stats, beat.at_s);
+        rows.extend(
+            done.map(|share| ScreenRow { rank: 4, line: self.progress_line(share, width) }),
+        );
         let backlog = (beat.backlog > 0).then(|| format!("backlog {}", format_count(beat.backlog)));
         let now = format!("{}/s", format_number(beat.events_per_s));
         rows.push(joined(0, "now", vec![Some(now), backlog]));
@@ -228,6 +250,32 @@ impl LoadScreen {
         split_line(&parts::title_text(kind, load, server), &clock, width, bold)
     }
 
+    /// How far the load is, 0 to 1: by its time or its events, whichever ends it first. Of a load that ends when it is
+    /// steady, or by hand, nobody knows.
+    fn done_share(&self, stats: &LiveStats, at_s: f64) -> Option<f64> {
+        let load = &self.header.load;
+        if load.until_steady {
+            return None;
+        }
+        let time = load.time.or(load.arrival.stages().map(|stages| stages.total_time()));
+        let of_time = time.map(|time| at_s / time.as_secs_f64().max(f64::MIN_POSITIVE));
+        let ended = stats.totals().events + stats.error_count();
+        let of_events = load.events.map(|most| ended as f64 / most.max(1) as f64);
+        let share = of_time.into_iter().chain(of_events).reduce(f64::max)?;
+        Some(share.clamp(0.0, 1.0))
+    }
+
+    fn progress_line(&self, share: f64, width: usize) -> Line<'static> {
+        let room = width.saturating_sub(NAMES + BESIDE_PROGRESS).max(4);
+        let full = (share * room as f64) as usize;
+        let bar = format!("{}{}", "\u{2588}".repeat(full), "\u{2591}".repeat(room - full));
+        Line::from(vec![
+            self.name_span("done"),
+            Span::styled(bar, self.curve_style()),
+            Span::raw(format!("{:>5.0} %", (100.0 * share).floor())),
+        ])
+    }
+
     /// The keys; or why they are of no use now.
     fn foot_line(&self) -> Line<'static> {
         let bold = Style::new().add_modifier(Modifier::BOLD);
@@ -241,12 +289,14 @@ impl LoadScreen {
         }
         if let Some(frozen) = &self.frozen {
             let at_s = frozen.last_interval().map_or(0.0, |beat| beat.at_s);
-            let text = format!("frozen at {}, measuring goes on", parts::format_clock(at_s));
+            let text = format!("paused at {}: the load goes on", parts::format_clock(at_s));
             return Line::styled(format!("{text}   space go on"), bold);
         }
-        let keys = "q stop   space freeze   ? help";
-        let none = "Ctrl-C ends the load and keeps what was measured.";
-        Line::raw(if self.has_keys { keys } else { none })
+        if !self.has_keys {
+            return Line::raw("Ctrl-C ends the load and keeps what was measured.");
+        }
+        let next = self.following_pane().name();
+        Line::raw(format!("q stop  space pause  tab {next}  ? help"))
     }
 
     fn help_lines(&self, at_s: f64, width: usize) -> Vec<Line<'static>> {
@@ -262,7 +312,12 @@ impl LoadScreen {
         lines
     }
 
-    fn histogram_lines(&self, stats: &LiveStats, count: usize, width: usize) -> Vec<Line<'static>> {
+    pub(super) fn histogram_lines(
+        &self,
+        stats: &LiveStats,
+        count: usize,
+        width: usize,
+    ) -> Vec<Line<'static>> {
         let bands = stats.latency_bands(count);
         let most = bands.iter().map(|band| band.events).max().unwrap_or(0).max(1) as f64;
         let all = stats.totals().events.max(1) as f64;
@@ -315,7 +370,7 @@ impl LoadScreen {
         ])
     }
 
-    fn named_line(&self, name: &str, text: String) -> Line<'static> {
+    pub(super) fn named_line(&self, name: &str, text: String) -> Line<'static> {
         Line::from(vec![self.name_span(name), Span::raw(text)])
     }
 

@@ -134,7 +134,7 @@ fn a_frozen_view_says_so_and_goes_on_where_the_load_is() {
     later.add_interval(&interval(12, std::iter::empty(), 0), Nanos(0));
     screen.set_stats(&later);
     assert_eq!(shown(&screen, 80, 20), before);
-    assert!(before.contains("frozen at 00:12, measuring goes on   space go on"), "{before}");
+    assert!(before.contains("paused at 00:12: the load goes on   space go on"), "{before}");
     screen.toggle_freeze();
     let after = shown(&screen, 80, 20);
     assert!(after.contains("00:13 of 00:30"), "{after}");
@@ -149,4 +149,47 @@ fn a_load_that_ends_says_what_it_waits_for() {
     assert!(text.trim_end().ends_with("stopping: waiting for 8 events"), "{text}");
     let fresh = LoadScreen::new(header(), true, false);
     assert!(shown(&fresh, 80, 20).contains("Ctrl-C ends the load"));
+}
+
+#[test]
+fn tab_shows_one_pane_after_the_other() {
+    let mut header = planned();
+    header.ended_steps = vec!["[  1/17] restart                 1.20 s".to_owned()];
+    let mut screen = screen(header);
+    for file in ["pane-checks.txt", "pane-stalls.txt", "pane-steps.txt"] {
+        screen.show_next_pane();
+        golden(&shown(&screen, 80, 22), file);
+        shown(&screen, 40, 18);
+    }
+    screen.show_next_pane();
+    assert!(shown(&screen, 80, 22).contains("latency  to"));
+    // One load has no steps.
+    let mut alone = LoadScreen::new(self::header(), false, true);
+    (0..3).for_each(|_| alone.show_next_pane());
+    assert_eq!(alone.pane(), ScreenPane::Latency);
+}
+
+#[test]
+fn a_large_terminal_is_used() {
+    golden(&shown(&screen(planned()), 120, 38), "120x38.txt");
+}
+
+#[test]
+fn a_bar_needs_an_end() {
+    let bar = |load: LoadPlan| {
+        let screen = screen(LoadHeader { load, ..header() });
+        let text = shown(&screen, 80, 22);
+        text.lines().find(|line| line.starts_with("done ")).map(str::to_owned)
+    };
+    let time = Some(Duration::from_secs(30));
+    let timed = bar(LoadPlan { time, ..LoadPlan::default() }).unwrap();
+    assert!(timed.ends_with("40 %"), "{timed}");
+    let counted = bar(LoadPlan { time, events: Some(5000), ..LoadPlan::default() }).unwrap();
+    assert!(counted.ends_with("82 %"), "{counted}");
+    for load in [
+        LoadPlan { time, until_steady: true, ..LoadPlan::default() },
+        LoadPlan { time: None, ..LoadPlan::default() },
+    ] {
+        assert_eq!(bar(load), None);
+    }
 }

@@ -11,6 +11,15 @@ use crate::recorder::{Histogram, Interval, new_histogram};
 
 /// Beats kept for the curves.
 const HISTORY: usize = 600;
+/// Silences kept.
+const MOST_SILENCES: usize = 100;
+/// A silence shorter than this is none, in hundredths of a second.
+const SHORTEST_SILENCE: f64 = 10.0;
+/// Events that would have ended in a silence at the mean rate so far, at least: with fewer it may be chance.
+const SILENCE_EVENTS: f64 = 20.0;
+/// Length of a slot of `Interval::slots`.
+const SLOT_NS: u64 = 10_000_000;
+const SLOT_S: f64 = SLOT_NS as f64 / 1e9;
 
 /// One interval of the load in figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,6 +97,15 @@ pub struct LatencyBand {
     pub events: u64,
 }
 
+/// A spell in which no event ended, though many should have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LiveSilence {
+    /// When it began, seconds since the load began.
+    pub began_s: f64,
+    /// How long it took, seconds.
+    pub seconds: f64,
+}
+
 /// What can be said of a load while it runs that takes something away from its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LiveWarning {
@@ -113,6 +131,9 @@ pub struct LiveStats {
     /// When the last event had ended, seconds since the load began.
     last_event_s: f64,
     reconnects: u64,
+    silences: VecDeque<LiveSilence>,
+    /// The last hundredth of a second of the run's clock in which an event ended.
+    last_busy_slot: Option<u64>,
     looks: BTreeMap<String, (SampleRecord, Option<SampleRecord>)>,
 }
 
@@ -157,9 +178,34 @@ impl LiveStats {
         }
         self.errors += beat.errors;
         self.reconnects += beat.reconnects;
+        self.find_silences(interval, began);
         self.beats.push_back(beat);
         if self.beats.len() > HISTORY {
             self.beats.pop_front();
+        }
+    }
+
+    /// Keeps the silences that ended in this interval of a load that began then.
+    fn find_silences(&mut self, interval: &Interval, began: Nanos) {
+        let slot_of = |at: Nanos| at.0 / SLOT_NS;
+        let seconds = interval.ended.since(began).to_seconds();
+        let all = self.response.as_ref().map_or(0, Histogram::len) + self.errors;
+        let per_slot = per_second(all as f64, seconds) * SLOT_S;
+        let shortest = f64::max(SHORTEST_SILENCE, SILENCE_EVENTS / per_slot.max(f64::MIN_POSITIVE));
+        let busy = interval.slots.iter().enumerate().filter(|(_, count)| **count > 0);
+        for (place, _) in busy {
+            let slot = slot_of(interval.began) + place as u64;
+            let last = self.last_busy_slot.replace(slot);
+            let Some(last) = last.filter(|last| slot.saturating_sub(last + 1) as f64 >= shortest)
+            else {
+                continue;
+            };
+            let began_s = ((last + 1) as f64 * SLOT_S - began.to_seconds()).max(0.0);
+            let seconds = (slot - last - 1) as f64 * SLOT_S;
+            self.silences.push_back(LiveSilence { began_s, seconds });
+            if self.silences.len() > MOST_SILENCES {
+                self.silences.pop_front();
+            }
         }
     }
 
@@ -182,6 +228,12 @@ impl LiveStats {
         &self,
     ) -> impl DoubleEndedIterator<Item = &LiveInterval> + ExactSizeIterator {
         self.beats.iter()
+    }
+
+    /// Spells in which no event ended, oldest first; at most the last 100. They say nothing of a load whose rate changes
+    /// on purpose.
+    pub fn silences(&self) -> impl DoubleEndedIterator<Item = &LiveSilence> + ExactSizeIterator {
+        self.silences.iter()
     }
 
     /// Events that failed since the load began.
@@ -391,6 +443,28 @@ mod tests {
         assert_eq!((still, since), (1.0, 2.0));
         assert!(matches!(late, LiveWarning::StartsLate(s) if (s - 0.001).abs() < 1e-5));
         assert_eq!(live.warnings(false).len(), 2);
+    }
+
+    #[test]
+    fn silences_are_found_over_the_ends_of_intervals() {
+        let mut live = LiveStats::default();
+        let with_slots = |second: u64, slots: Vec<u32>| {
+            let mut one = interval(second, second + 1, &[1; 100], 0);
+            one.slots = slots;
+            one
+        };
+        let mut slots = vec![1; 100];
+        slots[70..].fill(0);
+        live.add_interval(&with_slots(5, slots.clone()), Nanos(0));
+        assert_eq!(live.silences().len(), 0, "it has not ended");
+        slots.fill(1);
+        slots[..10].fill(0);
+        slots[50..65].fill(0);
+        live.add_interval(&with_slots(6, slots), Nanos(0));
+        // 0.15 s could be chance at 100/s.
+        let found: Vec<_> = live.silences().map(|one| (one.began_s, one.seconds)).collect();
+        let [(began_s, seconds)] = found[..] else { panic!("{found:?}") };
+        assert!((began_s - 0.7).abs() < 1e-9 && (seconds - 0.4).abs() < 1e-9, "{found:?}");
     }
 
     #[test]

@@ -86,5 +86,7 @@ pub use sentences::NOT_RELIABLE;
 pub use slap_block::{SlapBlock, SlapError, StatementLatency};
 pub use stalls::{CauseRule, stall_causes};
 
-pub use live_stats::{LatencyBand, LiveInterval, LiveStats, LiveWarning, LoadTotals, SystemStats};
+pub use live_stats::{
+    LatencyBand, LiveInterval, LiveSilence, LiveStats, LiveWarning, LoadTotals, SystemStats,
+};
 pub use steady::{SteadyOutlook, SteadyWatcher, steady_in_words};

@@ -230,7 +230,15 @@
     path.setAttribute("d", path.getAttribute("d") + step);
     return value >= low && value <= high;
   };
-  const grow = () => plots.filter((plot) => !plot.spec.range).forEach(update);
+  const grow = () => {
+    for (const plot of plots.filter((one) => !one.spec.range)) {
+      const end = Math.max(plot.right, place(plot, data.time[1], drawn)) + 2 * EDGE;
+      for (const line of plot.inner.querySelectorAll(".grid")) {
+        line.setAttribute("d", line.getAttribute("d").replace(/H.*/, "H" + Math.max(1000, end)));
+      }
+      update(plot);
+    }
+  };
 
   // ---- beginning; once more with every fresh page
   const start = () => {
