@@ -11,8 +11,8 @@ use super::recorded_names::{
 use super::share::ShareRecord;
 use super::warmed::WarmedRecord;
 use crate::recorder::{
-    DataVerdicts, Histogram, LoadAudit, MeasuredFigures, ReplayTotals, SparseHistogram,
-    WorkloadFacts, new_histogram,
+    CrashRound, DataVerdicts, Histogram, LoadAudit, MeasuredFigures, ReplayTotals, SparseHistogram,
+    WorkloadFacts, empty_histogram,
 };
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
@@ -136,6 +136,9 @@ pub struct ExperimentRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CapacityRequest {
+    /// What rises, as the workload names it; absent for the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<String>,
     /// What shall hold: `p99 < 20ms`.
     pub objectives: Vec<String>,
     /// Seconds at the begin of each step that don't count.
@@ -211,6 +214,9 @@ pub struct StepRecord {
     /// What was found of the data, for steps that check them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataVerdicts>,
+    /// What was left after the server was killed, for steps that do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashRound>,
     /// What else is worth keeping: proof of coldness, what was used to reset.
     pub notes: Vec<String>,
     /// What settings moved beside what was asked, in words.
@@ -356,8 +362,8 @@ impl Default for Trial {
             event_step_labels: Vec::new(),
             step_latency: Vec::new(),
             step_failed: Vec::new(),
-            lateness: new_histogram(),
-            unbegun: new_histogram(),
+            lateness: empty_histogram(),
+            unbegun: empty_histogram(),
             tally: TallyRecord::default(),
             errors: Vec::new(),
             reconnects: 0,

@@ -181,6 +181,14 @@ pub trait WorkloadKind: Sync {
     fn default_objective(&self) -> Option<&'static str> {
         None
     }
+    /// How much of its data a load works on, where a search may raise that in place of the rate; none where a load with these
+    /// options does not grow with it.
+    ///
+    /// # Errors
+    /// Which option it takes.
+    fn load_scale(&self, _options: &Options) -> Result<Option<LoadScale>, Mistake> {
+        Ok(None)
+    }
     /// Whether its workers come to an end of their own, as a list of statements does.
     fn ends_by_itself(&self) -> bool {
         false
@@ -267,6 +275,11 @@ pub trait Workload: Send + Sync {
     fn check_ready(&self, _stop: &Stop) -> anyhow::Result<()> {
         Ok(())
     }
+    /// Loads from now on work on so much of the data; gives on how much, which is less where there is less. Only for kinds with a
+    /// [`LoadScale`], and after [`Workload::check_ready`].
+    fn set_scale(&self, scale: u64) -> u64 {
+        scale
+    }
     /// What of the data the load reaches, once it was looked at. `None` where that is all, or not known.
     fn data_reach(&self) -> Option<DataReach> {
         None
@@ -340,6 +353,15 @@ pub trait Workload: Send + Sync {
     fn cleanup_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<()> {
         Ok(())
     }
+}
+
+/// A quantity of a workload's data, in steps of one, with which its load grows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadScale {
+    /// What is counted, as users name it: `warehouses`.
+    pub name: &'static str,
+    /// How long a load takes until it is as large as its scale says.
+    pub settle: std::time::Duration,
 }
 
 /// What of its tables a load reaches.
