@@ -27,8 +27,8 @@ use crate::analysis::{
 use crate::archive::ServerRecord;
 
 use super::{ReportDetail, ReportFormat, ReportStyle};
-pub use explain::{caveat_explanation_text, caveat_list_text, stall_cause_text};
 pub(super) use costs::cost_interval;
+pub use explain::{caveat_explanation_text, caveat_list_text, stall_cause_text};
 pub(super) use sides::side_facts;
 use table::TextTable;
 pub use table::{shorten_cell, truncate_text};

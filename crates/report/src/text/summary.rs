@@ -7,7 +7,9 @@ use std::io::{self, Write};
 use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
-use super::{compare, costs, figures, load_audit, loads, replay, scaling, state, variants_table, waits};
+use super::{
+    compare, costs, figures, load_audit, loads, replay, scaling, state, variants_table, waits,
+};
 use crate::analysis::number_format::{
     format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,
 };

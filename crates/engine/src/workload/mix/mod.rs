@@ -51,9 +51,7 @@ use self::bind::ServerAnswers;
 use self::dictionary::Dictionary;
 use self::formula::{FormulaName, OwnedScalar};
 use self::program::{MixProgram, StatementPlan, compile_program};
-use self::spec::{
-    DataSource, LoginSpec, MixSpec, NamedFormula, PickOrder, RuleSpec, SessionSpec,
-};
+use self::spec::{DataSource, LoginSpec, MixSpec, NamedFormula, PickOrder, RuleSpec, SessionSpec};
 use self::table::{MixTable, TableOwner, quote_name};
 use self::ycsb::TableKeys;
 
