@@ -297,3 +297,36 @@ fn an_event_on_a_server_allocates_nothing() {
         }
     }
 }
+
+/// The same of the transactions of an order entry, in all four ways of SQL, bad credit and deliveries among them.
+#[test]
+fn a_transaction_allocates_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    // Enough that statements with lists of each length were prepared, and that buffers had their largest row.
+    const WARM_UP: u64 = 500;
+    const EVENTS: u64 = 200;
+    let server = fixture::with(&[]);
+    server.sql("CREATE DATABASE tpcc");
+    let mut plan = server.target().plan().clone();
+    plan.database = Some("tpcc".to_owned());
+    let target = Target::new(&plan).expect("a socket needs no name resolved");
+    let kind = KINDS.iter().find(|kind| kind.name() == "tpcc").expect("the kind is listed");
+    let stop = Stop::new();
+    for sql in ["plain", "batched", "pipelined", "procedures"] {
+        let given = [("sql".to_owned(), sql.to_owned())];
+        let options = Options::from_given(&kind.option_specs(), &given).expect("they exist");
+        let workload = kind.build_workload(&options, Endpoint::MySql(&target)).expect("it fits");
+        if sql == "plain" {
+            let mut job = DataJob { threads: 2, seed: 1, stop: &stop, progress: &mut |_| {} };
+            workload.prepare_data(&mut job).expect("the server takes rows");
+        }
+        workload.check_ready(&stop).expect("there are rows");
+        let closed = ArrivalPlan::Closed { think: Duration::ZERO };
+        let of_events =
+            |events| allocations_of(&*workload, 1, &closed, EnginePlan::Threads, events);
+        // A load begins with a new session, so what it prepares counts each time.
+        let (once, more) = (of_events(WARM_UP), of_events(WARM_UP + EVENTS));
+        let more = more.saturating_sub(once);
+        assert!(more <= 50, "{sql}: {more} more for {EVENTS} events");
+    }
+}

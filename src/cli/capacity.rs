@@ -1,4 +1,4 @@
-//! `sweat capacity`: the highest rate at which objectives hold.
+//! `sweat capacity`: the highest rate, or the most of a quantity that the workload names, at which objectives hold.
 //! The flags are those of `bench`, but for those that say when events begin.
 
 use crate::archive::RunCommand;
@@ -56,6 +56,9 @@ fn add_search_flags(command: Command) -> Command {
             .action(ArgAction::Append)
             .help_heading("Required")
             .help("What must hold, as 'p99<20ms' or 'errors<0.1%'"),
+        value_flag("search", "QUANTITY")
+            .help_heading("Search")
+            .help("What rises: rate, or what the workload names, as warehouses [default: rate]"),
         time("confirm", "Length of the last step, which confirms [default: 5m]"),
         time("step-time", "Longest step of the search [default: 60s]"),
         time("settle", "Start of each step that does not count [default: 3s]"),
@@ -141,6 +144,14 @@ fn plan_from_args(
     }
     // Steps have times of their own.
     (plan.load.time, plan.load.events) = (None, None);
+    capacity.quantity =
+        args.get_one::<String>("search").filter(|name| name.as_str() != "rate").cloned();
+    if let Some(name) = &capacity.quantity {
+        let scale = experiment::find_scale(&plan.workload, name)?;
+        if args.get_one::<String>("settle").is_none() {
+            capacity.settle = capacity.settle.max(scale.settle);
+        }
+    }
     plan.capacity = Some(capacity);
     plan.blocks = 1;
     Ok(plan)

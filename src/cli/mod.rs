@@ -61,8 +61,8 @@ mod tpcc_mysql;
 mod waits;
 mod warm;
 mod watch;
-mod ycsb;
 mod watch_report;
+mod ycsb;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use super::run_context::{FinishedRun, RunContext, RunOrigin};
 use super::system::SystemUnderTest;
-use super::trial;
+use super::{NullListener, facts, trial};
+use crate::archive::{RecordedStepKind, RunState, StepRecord};
 use crate::base::random::Rng;
 use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
 use crate::driver::{self, LoadListener};
@@ -35,53 +37,99 @@ const STEP: Duration = Duration::from_millis(100);
 /// The variable that says when commits reach the log's file, and the value that keeps every one.
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 
-/// Kills and looks, as often as asked; what was found is told in the end, also where it is bad.
+/// Kills and looks, as often as asked; what was found is told in the end, also where it is bad, and kept in a run folder: a step
+/// for each kill.
 ///
 /// # Errors
-/// When there is no sandbox, the server does not come back, or the workload keeps no ledger.
+/// When there is no sandbox, or the run folder can't be made. What stops the test later is told with the run.
 pub fn run_crashes(
     plan: &Plan,
     crash: &CrashPlan,
+    origin: RunOrigin,
     stop: &Stop,
     progress: &mut (dyn FnMut(JobProgress) + Send),
-) -> anyhow::Result<Vec<CrashRound>> {
+) -> anyhow::Result<(Vec<CrashRound>, FinishedRun)> {
     let mut environment = SystemUnderTest::from_plan(plan, stop)?;
     let target = environment.target().cloned();
     let workload = trial::build_workload(&plan.workload, target.as_ref().into())?;
+    let server = facts::server_record(&environment, stop)?;
     let control = environment.control().context("only the server of a sandbox may be killed")?;
-    let clock = RealClock::start_now();
-    let mut test = CrashTest { plan, stop, control, workload: &*workload, clock, progress };
-    test.with_job(|workload, job| workload.prepare_data(job))?;
-    test.workload.check_ready(stop)?;
-    let mut rng = Rng::new(plan.seed, u64::MAX, 0);
-    let mut rounds = Vec::new();
-    let total = crash.kills as usize * crash.settings.len();
-    for settings in &crash.settings {
-        let clean_start_s = test.restart_cleanly(settings)?;
-        for kill in 1..=crash.kills {
-            if stop.is_set() {
-                return Ok(rounds);
-            }
-            let label = format!("kill {} of {total}", rounds.len() + 1);
-            (test.progress)(JobProgress { label, ..JobProgress::default() });
-            let mut round = test.run_round(settings, &mut rng)?;
-            (round.kill, round.clean_start_s) = (kill, clean_start_s);
-            rounds.push(round);
-        }
-    }
-    Ok(rounds)
+    let mut listener = NullListener;
+    let run = RunContext::start_run(plan, origin, stop, &mut listener)?;
+    run.lock_writer().update_meta(|meta| meta.server = server);
+    let (clock, steps) = (run.clock, 0);
+    let workload = &*workload;
+    let mut test = CrashTest { plan, stop, control, workload, clock, progress, run: &run, steps };
+    let rounds = test.run_rounds(crash);
+    let (rounds, result) = match rounds {
+        Ok(rounds) if stop.is_set() => (rounds, (RunState::Interrupted, None)),
+        Ok(rounds) => (rounds, (RunState::Done, None)),
+        Err(error) => (Vec::new(), (RunState::Failed, Some(error))),
+    };
+    Ok((rounds, run.end_run(Ok(result))))
 }
 
-struct CrashTest<'a> {
+struct CrashTest<'a, 'k> {
     plan: &'a Plan,
     stop: &'a Stop,
     control: &'a mut (dyn ServerControl + 'static),
     workload: &'a dyn Workload,
     clock: RealClock,
     progress: &'a mut (dyn FnMut(JobProgress) + Send),
+    run: &'a RunContext<'k>,
+    /// Steps in the run folder.
+    steps: u32,
 }
 
-impl CrashTest<'_> {
+impl CrashTest<'_, '_> {
+    /// All kills under all settings.
+    fn run_rounds(&mut self, crash: &CrashPlan) -> anyhow::Result<Vec<CrashRound>> {
+        let (plan, stop) = (self.plan, self.stop);
+        let test = self;
+        test.record_step(RecordedStepKind::Prepare, "make the data".to_owned(), |test, _| {
+            test.with_job(|workload, job| workload.prepare_data(job))
+        })?;
+        test.workload.check_ready(stop)?;
+        let mut rng = Rng::new(plan.seed, u64::MAX, 0);
+        let mut rounds = Vec::new();
+        let total = crash.kills as usize * crash.settings.len();
+        for settings in &crash.settings {
+            let clean_start_s = test.restart_cleanly(settings)?;
+            for kill in 1..=crash.kills {
+                if stop.is_set() {
+                    return Ok(rounds);
+                }
+                let label = format!("kill {} of {total}", rounds.len() + 1);
+                (test.progress)(JobProgress { label: label.clone(), ..JobProgress::default() });
+                rounds.push(test.record_step(RecordedStepKind::Crash, label, |test, record| {
+                    let mut round = test.run_round(settings, &mut rng)?;
+                    (round.kill, round.clean_start_s) = (kill, clean_start_s);
+                    record.notes.push(round.data.answer_text());
+                    record.crash = Some(round.clone());
+                    Ok(round)
+                })?);
+            }
+        }
+        Ok(rounds)
+    }
+
+    /// Runs one step between its two notes in the record.
+    fn record_step<T>(
+        &mut self,
+        kind: RecordedStepKind,
+        label: String,
+        work: impl FnOnce(&mut Self, &mut StepRecord) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        self.steps += 1;
+        let (number, began_ns) = (self.steps, self.clock.now().0);
+        let mut record = StepRecord { number, kind, label, began_ns, ..StepRecord::default() };
+        self.run.lock_writer().write_step(&record);
+        let done = work(self, &mut record);
+        record.ended_ns = done.is_ok().then(|| self.clock.now().0);
+        self.run.lock_writer().write_step(&record);
+        done
+    }
+
     fn with_job<T>(
         &mut self,
         work: impl FnOnce(&dyn Workload, &mut DataJob<'_>) -> anyhow::Result<T>,

@@ -102,6 +102,7 @@ pub(super) fn asked_record(plan: &Plan) -> ExperimentRequest {
 
 fn capacity_record(plan: &CapacityPlan) -> CapacityRequest {
     CapacityRequest {
+        quantity: plan.quantity.clone(),
         objectives: plan.objectives.iter().map(Objective::to_string).collect(),
         settle_s: plan.settle.as_secs_f64(),
         step_s: plan.step_time.as_secs_f64(),

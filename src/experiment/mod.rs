@@ -34,6 +34,7 @@ mod watch;
 mod watch_cost;
 
 pub use bare_load::{LoadListener, NoSessionError, run_bare_load};
+pub use capacity::find_scale;
 pub use change::SET_GLOBAL;
 pub use crash::{CrashPlan, run_crashes};
 pub use dry_run::{DryRunStep, dry_run_steps};

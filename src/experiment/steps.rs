@@ -85,6 +85,8 @@ pub struct LoadOverrides {
     pub workers: Option<usize>,
     /// Open loop: events per second. A closed load becomes an open one with exponential gaps.
     pub per_second: Option<f64>,
+    /// How much of its data the workload uses, in its own steps.
+    pub scale: Option<u64>,
     /// How long it runs.
     pub time: Option<Duration>,
     /// Its value along the axis of a sweep, for the record.
@@ -176,6 +178,9 @@ fn write_overrides(f: &mut fmt::Formatter<'_>, over: &LoadOverrides) -> fmt::Res
     let Some(time) = over.time else { return Ok(()) };
     if let Some(per_second) = over.per_second {
         write!(f, ", {per_second:.0} events/s")?;
+    }
+    if let Some(scale) = over.scale {
+        write!(f, ", scale {scale}")?;
     }
     write!(f, ", {:.1} s", time.as_secs_f64())
 }

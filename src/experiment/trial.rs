@@ -101,6 +101,8 @@ pub(super) fn run_trial(
     place: &TrialPosition,
     environment: &SystemUnderTest,
 ) -> anyhow::Result<Recording> {
+    // Where there is less than was asked for, the record says how much there was.
+    let scale = place.over.scale.map(|scale| workload.set_scale(scale) as f64);
     let classes = workload.class_names();
     let load = apply_overrides(&plan.load, &place.over);
     let options = recorded_options(&plan.workload, workload);
@@ -114,7 +116,7 @@ pub(super) fn run_trial(
         variant: place.variant.clone(),
         pass: place.pass,
         block: place.block,
-        value: place.over.value,
+        value: scale.or(place.over.value),
         settings: place.settings.iter().cloned().collect(),
         step: place.step,
         workload: plan.workload.kind.clone(),

@@ -348,12 +348,11 @@ fn tables_of_other_programs_are_found_and_judged() {
 }
 
 /// Everything from the command line: a load of one warehouse, killed twice, looked at each time.
-#[test]
-fn acknowledged_commits_survive_a_kill() {
+fn kill_twice(server: &[&str]) {
     let world = World::new();
     let words = "bench tpcc crash --sandbox --warehouses=1 --threads=4 --time=1 --kills=2 --seed=5 \
                  --format=json";
-    let output = world.run(&words.split(' ').collect::<Vec<_>>());
+    let output = world.run(&words.split(' ').chain(server.iter().copied()).collect::<Vec<_>>());
     cli::expect(&output, 0);
     let told: serde_json::Value = serde_json::from_str(&cli::out(&output)).unwrap();
     assert_eq!(told["all_hold"], true);
@@ -364,15 +363,48 @@ fn acknowledged_commits_survive_a_kill() {
         assert_eq!(round["ledger"]["lost"], 0, "{round}");
         assert_eq!(round["data"]["subject"], "1 warehouse");
     }
+    // The run folder keeps the same.
+    let run = world.record();
+    let kept: Vec<_> = run.steps.iter().filter_map(|step| step.crash.as_ref()).collect();
+    assert_eq!((run.steps.len(), kept.len()), (3, 2));
+    assert_eq!(serde_json::to_value(&kept[1].ledger).unwrap(), rounds[1]["ledger"]);
+    assert!(kept.iter().all(|round| round.is_kept() && round.data.list.len() > 15));
+    assert_eq!(run.meta.state, sweat::archive::RunState::Done);
+    let shown = world.run(&["report", "--format=json"]);
+    cli::expect(&shown, 0);
+    let shown: serde_json::Value = serde_json::from_str(&cli::out(&shown)).unwrap();
+    assert_eq!(shown["run"]["phases"][2]["crash"]["ledger"], rounds[1]["ledger"]);
+}
+
+#[test]
+fn acknowledged_commits_survive_a_kill() {
+    kill_twice(&[]);
+    let world = World::new();
     let refused = world.run(&["bench", "tpcc", "crash", "-h", "127.0.0.1"]);
     cli::expect(&refused, 2);
     assert!(cli::err(&refused).contains("only the server of a sandbox may be killed"));
 }
 
-/// InnoDB's levels differ in the reads that repeat: cases are what its locks and snapshots make of them.
+#[test]
+fn acknowledged_commits_survive_a_kill_of_mysql() {
+    let Some(program) = fixture::mysqld() else { return };
+    kill_twice(&["--server", &program.display().to_string()]);
+}
+
 #[test]
 fn isolation_tests_tell_the_case_and_leave_the_data_as_they_were() {
-    let mut server = fixture::mariadb();
+    tell_isolation_cases(fixture::mariadb());
+}
+
+#[test]
+fn isolation_tests_tell_the_same_cases_on_mysql() {
+    if let Some(server) = fixture::mysql() {
+        tell_isolation_cases(server);
+    }
+}
+
+/// InnoDB's levels differ in the reads that repeat: cases are what its locks and snapshots make of them.
+fn tell_isolation_cases(mut server: Fixture) {
     let statements = small_database("tpcc", OWN);
     server.filled_with("tpcc-small", statements.iter().map(String::as_str));
     let (target, _session) = connect(&server, "tpcc");
@@ -392,6 +424,62 @@ fn isolation_tests_tell_the_case_and_leave_the_data_as_they_were() {
     assert_eq!(of_level("RR: "), (String::new(), "DAD".to_owned()), "{}", told());
     assert_eq!(of_level("SER: "), (String::new(), "AAA".to_owned()), "{}", told());
     assert!(check(&target, &[("schema", "own")]).unwrap().all_hold(), "all was put back");
+}
+
+/// A written plan looks at the data before and after each variant's loads; reports have it beside the loads.
+#[test]
+fn a_plan_checks_its_data_before_and_after_its_loads() {
+    let world = World::new();
+    let plan = "[sandbox]\npool = \"128M\"\n[workload]\nkind = \"tpcc\"\n\
+                options = { warehouses = 1 }\n[load]\nworkers = 2\ntime = \"1s\"\n";
+    std::fs::write(world.dir.path().join("plan.toml"), plan).unwrap();
+    let output = world.run(&["run", "plan.toml", "--format=json"]);
+    cli::expect(&output, 0);
+    let told: serde_json::Value = serde_json::from_str(&cli::out(&output)).unwrap();
+    let kinds: Vec<_> =
+        told["run"]["phases"].as_array().unwrap().iter().map(|step| &step["kind"]).collect();
+    assert_eq!(kinds, ["prepare", "check_data", "load", "check_data"]);
+    let checks = told["trials"][0]["data_checks"].as_array().unwrap();
+    let whens: Vec<_> = checks.iter().map(|check| &check["when"]).collect();
+    assert_eq!(whens, ["before", "after"], "{checks:#?}");
+    for check in checks {
+        assert_eq!((&check["all_hold"], &check["subject"]), (&true.into(), &"1 warehouse".into()));
+    }
+    assert_eq!(told["run"]["phases"][3]["data"]["list"], checks[1]["list"]);
+    // Without it, nothing is read.
+    let plan = format!("check-data = false\n{plan}");
+    std::fs::write(world.dir.path().join("plan.toml"), plan).unwrap();
+    let output = world.run(&["run", "plan.toml", "--dry-run"]);
+    cli::expect(&output, 0);
+    assert!(!cli::out(&output).contains("check the data"), "{}", cli::out(&output));
+}
+
+/// The most warehouses of which paced terminals are served in time: here all that are loaded.
+#[test]
+fn a_search_raises_the_number_of_warehouses() {
+    let world = World::new();
+    let search = "capacity tpcc --sandbox --warehouses=2 --search=warehouses --threads=4 \
+                  --step-time=1s --confirm=1s --time-scale=0.02 --format=json";
+    let mut words: Vec<&str> = search.split(' ').collect();
+    let refused = world.run(&words);
+    cli::expect(&refused, 2);
+    assert!(cli::err(&refused).contains("add --paced"), "{}", cli::err(&refused));
+    words.push("--paced");
+    let output = world.run(&words);
+    cli::expect(&output, 0);
+    let told: serde_json::Value = serde_json::from_str(&cli::out(&output)).unwrap();
+    let found = &told["capacity"];
+    let mut values: Vec<_> =
+        found["steps"].as_array().unwrap().iter().map(|s| s["value"].as_f64()).collect();
+    // Those after the second asked for four, and confirmed two; a step of so few events may be repeated.
+    assert!(values.len() >= 4, "{found:#}");
+    values.dedup();
+    assert_eq!(values, [1.0, 2.0].map(Some), "{found:#}");
+    assert_eq!((&found["quantity"], &found["confirmed"]), (&"warehouses".into(), &2.0.into()));
+    let notes = found["notes"].to_string();
+    assert!(notes.contains("2 warehouses is all there is"), "{notes}");
+    let last = told["trials"].as_array().unwrap().last().unwrap();
+    assert!(last["audit"]["rates"][0]["efficiency"].as_f64().unwrap() > 0.1, "{last:#}");
 }
 
 #[test]

@@ -19,8 +19,8 @@ mod statements;
 pub mod sysbench;
 mod text;
 pub mod tpcc_mysql;
-mod ycsb;
 mod watch;
+mod ycsb;
 
 pub use data_verdicts::{
     crash_rounds_json, crash_rounds_text, data_verdicts_json, data_verdicts_text,

@@ -572,6 +572,7 @@ pub(super) fn capacity_sample() -> RunFindings {
     let step = |(place, step): (usize, &(&str, f64, f64, f64, StepOutcome))| CapacityStep {
         trial: place,
         phase: step.0.to_owned(),
+        value: None,
         offered_per_s: Some(step.1).filter(|v| v.is_finite()),
         achieved_per_s: step.2,
         p99_s: Some(step.3),
@@ -584,6 +585,9 @@ pub(super) fn capacity_sample() -> RunFindings {
         trial
     }));
     findings.capacity = Some(CapacityFinding {
+        quantity: None,
+        confirmed: None,
+        first_failing: None,
         objectives: vec!["p99 < 20ms".to_owned()],
         confirmed_per_s: Some(4700.0),
         first_failing_per_s: Some(5000.0),

@@ -8,6 +8,7 @@ use super::super::exit::CommandOutcome;
 use super::super::present;
 use super::args::parse_count_flag;
 use super::{build_workload, flags, job_threads};
+use crate::archive::RunCommand;
 use crate::base::{Clock as _, RealClock};
 use crate::experiment::{self, CrashPlan};
 use crate::plan::{Mistake, Mistakes, Plan, TargetPlan};
@@ -107,9 +108,14 @@ fn run_crash(
     let mut line = flags::progress_line(args, context);
     let mut progress = |p: JobProgress| line.show(&p);
     let crash = CrashPlan { kills, settings };
-    let result = experiment::run_crashes(plan, &crash, &context.stop, &mut progress);
+    let origin = context.run_origin(RunCommand::Other(action.name.to_owned()), args);
+    let result = experiment::run_crashes(plan, &crash, origin, &context.stop, &mut progress);
     line.finish();
-    let rounds = result?;
+    let (rounds, run) = result?;
+    context.print_note(&format!("kept in {}", run.dir.display()));
+    if let Some(error) = run.error {
+        return Err(error);
+    }
     if context.stop.is_set() {
         return Ok(CommandOutcome::Interrupted);
     }

@@ -43,12 +43,12 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What a view shows, as lines for any size of terminal.
 pub(in crate::cli) trait LiveScreen: Send + 'static {
-    /// Lines for all there is to show.
-    fn wanted_height(&self) -> u16;
     /// What is shown on so many columns and lines.
     fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>>;
     fn toggle_freeze(&mut self);
     fn toggle_help(&mut self);
+    /// The next of several pictures, where there are any.
+    fn show_next_pane(&mut self) {}
     /// The user wants to stop. Whether that is new.
     fn start_stopping(&mut self) -> bool;
 }

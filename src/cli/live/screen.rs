@@ -66,9 +66,6 @@ struct ScreenRow {
 }
 
 impl LiveScreen for LoadScreen {
-    fn wanted_height(&self) -> u16 {
-        LoadScreen::wanted_height(self)
-    }
     fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>> {
         LoadScreen::lines(self, width, height)
     }
@@ -77,6 +74,9 @@ impl LiveScreen for LoadScreen {
     }
     fn toggle_help(&mut self) {
         LoadScreen::toggle_help(self);
+    }
+    fn show_next_pane(&mut self) {
+        LoadScreen::show_next_pane(self);
     }
     fn start_stopping(&mut self) -> bool {
         LoadScreen::start_stopping(self)

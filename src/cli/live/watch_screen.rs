@@ -240,10 +240,6 @@ impl WatchScreen {
 }
 
 impl LiveScreen for WatchScreen {
-    fn wanted_height(&self) -> u16 {
-        (7 + EVENTS + 1 + SESSIONS + 1) as u16
-    }
-
     fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>> {
         let (width, height) = (usize::from(width), usize::from(height));
         let watched = self.last_unix_ns.saturating_sub(self.began_unix_ns.unwrap_or_default());

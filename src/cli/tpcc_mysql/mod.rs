@@ -35,7 +35,8 @@ together: -l, -m and -n are taken and change nothing.
 const START_USAGE: &str = "\
 usage: tpcc_start [-h HOST] [-P PORT] [-S SOCKET] -d DATABASE [-u USER]
                   [-p PASSWORD] -w WAREHOUSES -c CONNECTIONS [-r RAMP_UP_S]
-                  [-l MEASURED_S] [-i INTERVAL_S] [-f FILE] [-0..-4 LIMIT_S]
+                  [-l MEASURED_S] [-i INTERVAL_S] [-f FILE] [-t FILE]
+                  [-m DATABASES] [-o FIRST] [-0..-4 LIMIT_S]
        tpcc_start HOST DATABASE USER PASSWORD WAREHOUSES CONNECTIONS
                   RAMP_UP_S MEASURED_S
 Default: host localhost, database tpcc, user root, 1 warehouse, 1 connection,

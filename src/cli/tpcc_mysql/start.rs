@@ -14,7 +14,7 @@ use crate::analysis::{interval_class_times, judge_recording};
 use crate::base::{RealClock, StopReason};
 use crate::client::Target;
 use crate::experiment::{LoadListener, run_bare_load};
-use crate::plan::LoadPlan;
+use crate::plan::{AddressPlan, LoadPlan};
 use crate::recorder::{Interval, Recording};
 use crate::report::tpcc_mysql as lines;
 
@@ -30,8 +30,18 @@ pub(super) fn run_load(words: &TpccWords, context: &CliContext) -> anyhow::Resul
         words.measured_s
     ))?;
     let target = Target::new(&words.address)?;
-    check_own_tables(&mut connect(&target, context)?)?;
-    let options = [("warehouses", words.warehouses.to_string()), ("mix", "deck23".to_owned())];
+    for name in words.database_names() {
+        let plan = AddressPlan { database: Some(name), ..words.address.clone() };
+        check_own_tables(&mut connect(&target.with_plan(&plan)?, context)?)?;
+    }
+    let mut options = vec![
+        ("warehouses", words.warehouses.to_string()),
+        ("mix", "deck23".to_owned()),
+        ("databases", words.databases.to_string()),
+        ("first-database", words.first_database.to_string()),
+    ];
+    let order_log = words.order_log.as_ref().map(|path| path.to_string_lossy().into_owned());
+    options.extend(order_log.map(|path| ("order-log", path)));
     let workload = build_workload(&target, &options)?;
     workload.check_ready(&context.stop)?;
     let mut file = words

@@ -129,6 +129,11 @@ pub(super) struct TpccWords {
     pub(super) interval_s: u64,
     /// File for the interval lines, too.
     pub(super) report_file: Option<PathBuf>,
+    /// File for a line about each committed new order.
+    pub(super) order_log: Option<PathBuf>,
+    /// Databases that connections are dealt to, and the number of the first; 0 for one database.
+    pub(super) databases: u64,
+    pub(super) first_database: u64,
     /// Limits on response times by transaction, seconds, where they are given.
     pub(super) limits_s: [Option<f64>; 5],
 }
@@ -153,6 +158,9 @@ impl TpccWords {
             measured_s: 20,
             interval_s: 10,
             report_file: None,
+            order_log: None,
+            databases: 0,
+            first_database: 0,
             limits_s: [None; 5],
         };
         for (letter, value, _) in program.lettered_words(args)? {
@@ -162,6 +170,15 @@ impl TpccWords {
             words.address.protocol = Some(Protocol::Tcp);
         }
         Ok(words)
+    }
+
+    /// Names of the databases of a load, as tpcc-mysql makes them from the one that is given.
+    pub(super) fn database_names(&self) -> Vec<String> {
+        let name = self.address.database.clone().unwrap_or_default();
+        match self.databases {
+            0 => vec![name],
+            count => (0..count).map(|n| format!("{name}_{}", n + self.first_database)).collect(),
+        }
     }
 
     fn take_value(
@@ -197,15 +214,9 @@ impl TpccWords {
             'l' => self.measured_s = read_number(letter, value, 1, 1_000_000_000)?,
             'i' => self.interval_s = read_number(letter, value, 1, 1_000_000)?,
             'f' => self.report_file = Some(value.into()),
-            't' => {
-                let hint = "leave it out; `sweat bench` keeps histograms for each second";
-                let why = "no file of single transactions is written";
-                return Err(Mistake::new("-t", why).hint(hint));
-            }
-            'm' | 'o' => {
-                let hint = "leave it out, or start one program for each database";
-                return Err(Mistake::new(format!("-{letter}"), "one database is used").hint(hint));
-            }
+            't' => self.order_log = Some(value.into()),
+            'm' => self.databases = read_number(letter, value, 0, 100_000)?,
+            'o' => self.first_database = read_number(letter, value, 0, 100_000)?,
             '0'..='4' => {
                 let place = letter as usize - '0' as usize;
                 let limit_s: f64 = read_number(letter, value, 0.0, 1e6)?;
@@ -265,6 +276,16 @@ mod tests {
     }
 
     #[test]
+    fn connections_are_dealt_to_several_databases() {
+        let line = args("-dtpcc -m 2 -o 3 -t orders");
+        let read = TpccWords::from_args(TpccProgram::Start, &line).unwrap();
+        assert_eq!(read.database_names(), ["tpcc_3", "tpcc_4"]);
+        assert_eq!(read.order_log, Some("orders".into()));
+        let read = TpccWords::from_args(TpccProgram::Start, &args("-dtpcc -o 3")).unwrap();
+        assert_eq!(read.database_names(), ["tpcc"]);
+    }
+
+    #[test]
     fn words_that_make_no_sense_are_named() {
         let why =
             |program, line| TpccWords::from_args(program, &args(line)).unwrap_err().to_string();
@@ -277,8 +298,8 @@ mod tests {
             ("-l 0", "-l"),
             ("-x 1", "-x"),
             ("--help", "--"),
-            ("-t file", "-t"),
-            ("-m 2", "-m"),
+            ("-m x", "-m"),
+            ("-o -1", "-o"),
             ("-P 70000", "-P"),
             ("a b c d 1 2 3 4 5", "5"),
         ] {

@@ -129,6 +129,38 @@ fn load_and_start(server: &Fixture, dir: &Path) {
     let words = [&["sweat"][..], &by_letter, &more, &at].concat();
     let (text, _) = output(&run(dir, &words[1..]), 0);
     check_results(&text);
+    start_on_two_databases(server, dir);
+}
+
+/// `-m` deals connections to databases in turn, and `-t` writes a line about each new order that was committed.
+fn start_on_two_databases(server: &Fixture, dir: &Path) {
+    let socket = server.sandbox.meta().socket.display().to_string();
+    let words = |rest: &'static [&'static str]| {
+        let words = ["tpcc_start", "-dtwo", "-uroot", "-w", "1", "-r", "0", "-l", "2", "-i1"];
+        run(dir, &[&words, rest, &["-S", socket.as_str()]].concat())
+    };
+    for name in ["two_3", "two_4"] {
+        let load = ["tpcc_load", "-d", name, "-uroot", "-w", "1", "-S", socket.as_str()];
+        server.sql(&format!("CREATE DATABASE {name}"));
+        output(&run(dir, &load), 0);
+    }
+    let (text, _) = output(&words(&["-c", "4", "-m", "2", "-o", "3", "-t", "orders"]), 0);
+    check_results(&text);
+    let committed = |name| -> f64 {
+        number(&server.sql(&format!("SELECT COUNT(*) FROM {name}.orders WHERE o_id > 3000")))
+    };
+    let each = ["two_3", "two_4"].map(committed);
+    assert!(each.iter().all(|count| *count > 0.0), "{each:?}");
+    let lines = std::fs::read_to_string(dir.join("orders")).expect("-t writes the file");
+    assert_eq!(lines.lines().count() as f64, each.iter().sum::<f64>());
+    for line in lines.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!([words[0], words[2], words[5]], ["t_num:", "finish:", "start:"], "{line}");
+        let at = |first: usize| number(words[first]) * 1e9 + number(words[first + 1]);
+        assert!((0.0..4.0).contains(&number(words[1])) && at(3) >= at(6), "{line}");
+    }
+    let (_, why) = output(&words(&["-c", "2", "-m", "3", "-o", "3"]), 2);
+    assert!(why.contains("database two_5: there is no such database"), "{why}");
 }
 
 #[test]

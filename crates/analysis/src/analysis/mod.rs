@@ -53,15 +53,15 @@ pub use compare::{
     InterimResult, detectable_before, judge_interim_pairs, metric_label, metric_name, metric_names,
     metric_value_text,
 };
-pub use findings::MachineFinding;
 pub use costs::speed_word;
+pub use findings::MachineFinding;
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
 pub use findings::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use findings::{
     BlockPair, CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassFinding,
     ComparedRun, ComparedSide, ComparisonFindings, ComparisonVerdict, CostItem, CountedValue,
-    DataSize, DifferenceKind, Estimate, FindingResults, Findings, HealthLevel, InsideOutside,
-    IntervalFinding, LatencyHeatmap, LatencyHistogram, LatencySummary, LevelRange,
+    DataCheckFinding, DataSize, DifferenceKind, Estimate, FindingResults, Findings, HealthLevel,
+    InsideOutside, IntervalFinding, LatencyHeatmap, LatencyHistogram, LatencySummary, LevelRange,
     MetricComparison, NoiseItem, PoolTemperature, ProbeSeries, RateSpread, RawFile, RunFindings,
     RunHeader, RunTimeline, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape, SeriesUnit,
     SetupDifference, SignedRank, SizeClass, SpectrumPoint, StageFinding, Stall, StallCause,

@@ -60,6 +60,8 @@ fn timeline_steps(run: &RunRecord) -> Vec<TimelineStep> {
             temperature,
             trial: run.trials.iter().position(|t| is_load && t.step == step.number),
             warmed: step.warmed.clone(),
+            data: step.data.clone(),
+            crash: step.crash.clone(),
             notes: step.notes.clone(),
         });
     }

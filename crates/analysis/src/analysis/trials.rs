@@ -1,11 +1,11 @@
 //! One finding per load: rate, latency, errors, what the server read meanwhile, what an event cost.
 
-use crate::archive::{self, IntervalRecord, RunRecord, Trial};
+use crate::archive::{self, IntervalRecord, RunRecord, StepRecord, Trial};
 use crate::recorder::Histogram;
 
 use super::findings::{
-    ClassFinding, Estimate, PoolTemperature, RateSpread, StallFindings, SteadyState, TrialFinding,
-    UnbegunArrivals, WorkCount,
+    ClassFinding, DataCheckFinding, Estimate, PoolTemperature, RateSpread, StallFindings,
+    SteadyState, TrialFinding, UnbegunArrivals, WorkCount,
 };
 use super::load_title::load_title;
 use super::{cost, counters, figures, latency, load_audit, replay, stages, stalls, steady};
@@ -63,6 +63,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         lateness: latency::summarize_histogram(&trial.lateness),
         classes: class_findings(&trial.classes, &trial.response, &trial.service, &trial.failed),
         audit: load_audit::judge_audit(trial, seconds),
+        data_checks: data_checks(run, trial),
         figures: figures::figures_of(trial),
         stages: stages::stage_findings(trial),
         steps: step_findings(trial),
@@ -80,6 +81,20 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         steady,
         stalls,
     }
+}
+
+/// The last look at the data of its variant before the load, and the first one after it.
+fn data_checks(run: &RunRecord, trial: &Trial) -> Vec<DataCheckFinding> {
+    let looked = |step: &&StepRecord| step.variant == trial.variant && step.data.is_some();
+    let mut checks = run.steps.iter().filter(looked);
+    let before = checks.clone().rfind(|step| step.number < trial.step);
+    let after = checks.find(|step| step.number > trial.step);
+    let found = |(when, step): (&'static str, Option<&StepRecord>)| {
+        let (step, verdicts) = (step?.number, step?.data.clone()?);
+        let (all_hold, answer) = (verdicts.all_hold(), verdicts.answer_text());
+        Some(DataCheckFinding { when, step, all_hold, answer, verdicts })
+    };
+    [("before", before), ("after", after)].into_iter().filter_map(found).collect()
 }
 
 /// Statements of SQL by what they do; together they are the queries.

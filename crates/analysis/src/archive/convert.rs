@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::recorded_names::{RecordedErrorKind, TrialEnding};
+use super::tally::TallyRecord;
 use super::types::{
-    Counters, ErrorRecord, IntervalRecord, SampleRecord, TallyRecord, Trial, UnopenedRecord,
-    VariableRecord,
+    Counters, ErrorRecord, IntervalRecord, SampleRecord, Trial, UnopenedRecord, VariableRecord,
 };
 use crate::base::StopReason;
 use crate::probe::{ProbeSample, SampleValues};
-use crate::recorder::{EventErrorKind, Interval, Recording, Tally, new_histogram};
+use crate::recorder::{EventErrorKind, Interval, Recording, Tally, empty_histogram};
 
 /// What an interval counted, by name.
 impl From<&Interval> for TallyRecord {
@@ -115,11 +115,11 @@ impl Trial {
 
     /// One empty histogram per class and kind.
     pub(super) fn clear_histograms(&mut self) {
-        let empty = || self.classes.iter().map(|_| new_histogram()).collect();
+        let empty = || self.classes.iter().map(|_| empty_histogram()).collect();
         (self.response, self.service, self.failed) = (empty(), empty(), empty());
-        let empty = || self.event_steps.iter().map(|_| new_histogram()).collect();
+        let empty = || self.event_steps.iter().map(|_| empty_histogram()).collect();
         (self.step_latency, self.step_failed) = (empty(), empty());
-        (self.lateness, self.unbegun) = (new_histogram(), new_histogram());
+        (self.lateness, self.unbegun) = (empty_histogram(), empty_histogram());
     }
 }
 

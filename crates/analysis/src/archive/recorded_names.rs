@@ -125,6 +125,8 @@ recorded_names! {
         RestartCold = "restart_cold",
         /// Holds the data against the rules of the workload.
         CheckData = "check_data",
+        /// Kills the server in a load and looks at what is left.
+        Crash = "crash",
         /// Sets variables of a running server.
         Set = "set",
         /// Fills the buffer pool.
@@ -147,7 +149,8 @@ impl RecordedStepKind {
     pub fn stops_server(&self) -> bool {
         matches!(
             self,
-            RecordedStepKind::Restart
+            RecordedStepKind::Crash
+                | RecordedStepKind::Restart
                 | RecordedStepKind::RestartCold
                 | RecordedStepKind::Restore
                 | RecordedStepKind::Snapshot

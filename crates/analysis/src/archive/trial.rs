@@ -9,7 +9,8 @@ use super::hlog::{self, HistogramKind};
 use super::old_folders;
 use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
 use super::share::ShareRecord;
-use super::types::{ErrorRecord, IntervalRecord, StageRecord, TallyRecord, Trial, UnopenedRecord};
+use super::tally::TallyRecord;
+use super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
 use crate::recorder::{
     Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts, new_histogram,
@@ -281,7 +282,12 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
     why.into_iter().for_each(|w| note(format!("intervals.jsonl {w}")));
     let by_class = file.totals.as_ref().is_some_and(|totals| totals.audit.is_some());
     for interval in intervals {
-        let mine: Vec<_> = lines.by_ref().take(interval.hlog_lines).collect();
+        // A full histogram takes a quarter of a MiB, and a load of many statements has a hundred in each interval.
+        let mine: Vec<(HistogramKind, SparseHistogram)> = lines
+            .by_ref()
+            .take(interval.hlog_lines)
+            .map(|entry| (entry.part, SparseHistogram::from(&entry.histogram)))
+            .collect();
         if mine.len() < interval.hlog_lines {
             note("histograms.hlog ends before intervals.jsonl".to_owned());
             break;
@@ -319,18 +325,19 @@ fn read_file(dir: &Path, name: &str, note: &mut impl FnMut(String)) -> Vec<u8> {
 fn add_interval(
     trial: &mut Trial,
     line: IntervalLine,
-    histograms: Vec<hlog::HistogramEntry>,
+    histograms: Vec<(HistogramKind, SparseHistogram)>,
     by_class: bool,
 ) {
-    let (mut response, mut class_response) = (new_histogram(), Vec::new());
-    for hlog::HistogramEntry { part, histogram } in histograms {
+    let (mut response, mut class_response) = (SparseHistogram::default(), Vec::new());
+    for (part, histogram) in histograms {
         let sum = match part {
             HistogramKind::Response(class) => {
-                add_histogram(&mut response, &histogram);
+                response.add(&histogram);
+                add_histogram(&mut trial.response[class], &histogram);
                 if by_class {
-                    class_response.push((class, (&histogram).into()));
+                    class_response.push((class, histogram));
                 }
-                &mut trial.response[class]
+                continue;
             }
             HistogramKind::Service(class) => &mut trial.service[class],
             HistogramKind::Failed(class) => &mut trial.failed[class],
@@ -341,15 +348,19 @@ fn add_interval(
         };
         add_histogram(sum, &histogram);
     }
-    let record = line.into_record((&response).into(), class_response);
+    let record = line.into_record(response, class_response);
     trial.ended_ns = trial.ended_ns.max(record.ended_ns);
     trial.tally.add(&record.tally);
     trial.reconnects = trial.reconnects.saturating_add(record.reconnects);
     trial.intervals.push(record);
 }
 
-fn add_histogram(sum: &mut Histogram, part: &Histogram) {
-    sum.add(part).expect("the reader lets only our bounds through");
+/// Adds to a sum that is as small as an empty one until then.
+fn add_histogram(sum: &mut Histogram, part: &SparseHistogram) {
+    if sum.is_empty() {
+        *sum = new_histogram();
+    }
+    part.add_to(sum);
 }
 
 fn apply_totals(trial: &mut Trial, totals: TrialTotals, note: &mut impl FnMut(String)) {

@@ -10,10 +10,11 @@ use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
 use super::share::ShareRecord;
+use super::tally::TallyRecord;
 use super::warmed::WarmedRecord;
 use crate::recorder::{
-    DataVerdicts, Histogram, LoadAudit, MeasuredFigures, ReplayTotals, SparseHistogram,
-    WorkloadFacts, new_histogram,
+    CrashRound, DataVerdicts, Histogram, LoadAudit, MeasuredFigures, ReplayTotals, SparseHistogram,
+    WorkloadFacts, empty_histogram,
 };
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
@@ -139,6 +140,9 @@ pub struct ExperimentRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CapacityRequest {
+    /// What rises, as the workload names it; absent for the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<String>,
     /// What shall hold: `p99 < 20ms`.
     pub objectives: Vec<String>,
     /// Seconds at the begin of each step that don't count.
@@ -214,6 +218,9 @@ pub struct StepRecord {
     /// What was found of the data, for steps that check them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataVerdicts>,
+    /// What was left after the server was killed, for steps that do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashRound>,
     /// What else is worth keeping: proof of coldness, what was used to reset.
     pub notes: Vec<String>,
     /// What settings moved beside what was asked, in words.
@@ -359,8 +366,8 @@ impl Default for Trial {
             event_step_labels: Vec::new(),
             step_latency: Vec::new(),
             step_failed: Vec::new(),
-            lateness: new_histogram(),
-            unbegun: new_histogram(),
+            lateness: empty_histogram(),
+            unbegun: empty_histogram(),
             tally: TallyRecord::default(),
             errors: Vec::new(),
             reconnects: 0,
@@ -416,36 +423,6 @@ pub struct UnopenedRecord {
     pub worker: usize,
     /// The cause.
     pub why: String,
-}
-
-/// What a load counted: `bytes_received` and `bytes_sent`, and the workload's counters by the names that it gives them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct TallyRecord(BTreeMap<String, u64>);
-
-impl TallyRecord {
-    /// What was counted under this name; 0 if nothing was.
-    pub fn count(&self, name: &str) -> u64 {
-        self.0.get(name).copied().unwrap_or(0)
-    }
-
-    /// The same to be changed.
-    pub fn count_mut(&mut self, name: &str) -> &mut u64 {
-        self.0.entry(name.to_owned()).or_insert(0)
-    }
-
-    /// All that was counted, by name.
-    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.0.iter().map(|(name, count)| (name.as_str(), *count))
-    }
-
-    /// Adds another tally.
-    pub fn add(&mut self, other: &TallyRecord) {
-        for (name, count) in &other.0 {
-            let sum = self.count_mut(name);
-            *sum = sum.saturating_add(*count);
-        }
-    }
 }
 
 /// Errors of one class and code.

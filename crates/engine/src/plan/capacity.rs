@@ -7,6 +7,8 @@ use super::Objective;
 /// A search for the highest rate that meets objectives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityPlan {
+    /// What rises, as the workload names it; `None` for the rate.
+    pub quantity: Option<String>,
     /// What shall hold.
     pub objectives: Vec<Objective>,
     /// Time at the begin of each step that does not count.
@@ -20,6 +22,7 @@ pub struct CapacityPlan {
 impl Default for CapacityPlan {
     fn default() -> CapacityPlan {
         CapacityPlan {
+            quantity: None,
             objectives: Vec::new(),
             settle: Duration::from_secs(3),
             step_time: Duration::from_secs(60),

@@ -10,7 +10,7 @@ use super::shard::{ErrorTexts, RecorderShard, ShardWriter};
 use super::slots::CompletionSlots;
 use super::types::{
     ClassTotals, CounterSpec, ErrorCount, Histogram, Interval, MOST_COUNTERS, Recording,
-    StepTotals, Tally, UnopenedWorker, WorkerTotals, new_histogram,
+    StepTotals, Tally, UnopenedWorker, WorkerTotals, empty_histogram, new_histogram,
 };
 use crate::base::{Nanos, StopReason};
 
@@ -89,7 +89,7 @@ impl CollectedCounts {
         let touched = lanes.clone().fold(0, |all, histogram| all | histogram.touched_groups());
         self.touched |= touched;
         if touched == 0 {
-            return small_histogram();
+            return empty_histogram();
         }
         if self.counts.is_empty() {
             self.counts = vec![0; CELLS];
@@ -114,11 +114,14 @@ impl CollectedCounts {
                 }
             }
         }
-        news.unwrap_or_else(small_histogram)
+        news.unwrap_or_else(empty_histogram)
     }
 
     /// All that was ever counted.
     fn to_histogram(&self) -> Histogram {
+        if self.touched == 0 {
+            return empty_histogram();
+        }
         let mut total = new_histogram();
         for group in set_bit_indexes(self.touched) {
             for index in group * GROUP..(group + 1) * GROUP {
@@ -131,11 +134,6 @@ impl CollectedCounts {
         }
         total
     }
-}
-
-/// An empty histogram of the same layout that grows when added to: most classes of most intervals need no more.
-fn small_histogram() -> Histogram {
-    Histogram::new(super::types::DIGITS).expect("constant digits are valid")
 }
 
 /// The numbers of the set bits.
@@ -257,7 +255,7 @@ impl Recorder {
             reconnects: reconnects - self.reconnects,
             in_flight: in_flight(lanes),
             backlog,
-            unbegun: small_histogram(),
+            unbegun: empty_histogram(),
             slots: self.slots.take_counts(now),
             worker_totals: Vec::new(),
         };

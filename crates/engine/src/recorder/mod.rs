@@ -31,5 +31,6 @@ pub use sparse::SparseHistogram;
 pub use types::{
     ClassId, ClassTotals, CounterSpec, DIGITS, ErrorCount, EventError, EventErrorKind,
     EventOutcome, EventRecord, HIGHEST_NS, Histogram, Interval, LOWEST_NS, MOST_COUNTERS,
-    Recording, StepId, StepLatency, StepTotals, Tally, UnopenedWorker, WorkerTotals, new_histogram,
+    Recording, StepId, StepLatency, StepTotals, Tally, UnopenedWorker, WorkerTotals,
+    empty_histogram, new_histogram,
 };

@@ -34,7 +34,25 @@ impl SparseHistogram {
 
     /// Adds the values of another one.
     pub fn add(&mut self, other: &SparseHistogram) {
-        other.histogram.iter().for_each(|(value, count)| self.record_n(*value, *count));
+        if self.is_empty() {
+            return self.clone_from(other);
+        }
+        let mut sum = Vec::with_capacity(self.histogram.len().max(other.histogram.len()));
+        let (mut mine, mut others) = (self.histogram.iter(), other.histogram.iter());
+        let (mut one, mut two) = (mine.next(), others.next());
+        while let Some(cell) = [one, two].into_iter().flatten().map(|cell| cell.0).min() {
+            let take = |next: &Option<&(u64, u64)>| next.filter(|c| c.0 == cell).map(|c| c.1);
+            let (a, b) = (take(&one), take(&two));
+            sum.push((cell, a.unwrap_or(0).saturating_add(b.unwrap_or(0))));
+            if a.is_some() {
+                one = mine.next();
+            }
+            if b.is_some() {
+                two = others.next();
+            }
+        }
+        self.histogram = sum;
+        self.count = self.count.saturating_add(other.count);
     }
 
     /// Mean, nanoseconds; 0 if there are none.

@@ -4,6 +4,7 @@
 
 pub mod cpu;
 mod data_action;
+mod data_reach;
 mod endpoint;
 mod error_rule;
 mod event_loop;
@@ -26,6 +27,7 @@ mod recorded;
 pub mod replay;
 pub mod slap;
 pub mod sql;
+mod statement_preview;
 mod thread_clock;
 pub mod threads;
 pub mod tpcc;
@@ -41,10 +43,12 @@ use crate::recorder::{
 };
 
 pub use data_action::{DataAction, DataDeed};
+pub use data_reach::{DataReach, LoadScale};
 pub use endpoint::{Endpoint, EndpointKind};
 pub use error_rule::ErrorRule;
 pub use event_loop::BoxedWorker;
 pub use recorded::{RecordedKind, RecordedLoad};
+pub use statement_preview::StatementPreview;
 
 /// All kinds of workload, in the order of `sweat bench --help`.
 pub const KINDS: &[&dyn WorkloadKind] = &[
@@ -137,15 +141,6 @@ pub fn idle_workload() -> Box<dyn Workload> {
     Box::new(null::NullWorkload)
 }
 
-/// What a workload would send, in words that are SQL where they can be: for a dry run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StatementPreview {
-    /// To make the data.
-    pub prepare: Vec<String>,
-    /// In the load, with holes for values.
-    pub load: Vec<String>,
-}
-
 /// A kind of workload: its name, its options, how to build it.
 pub trait WorkloadKind: Sync {
     /// Name on the command line, in plans and reports.
@@ -180,6 +175,14 @@ pub trait WorkloadKind: Sync {
     /// What must hold in a search for its highest rate, unless the user says something else: `p90<5s`.
     fn default_objective(&self) -> Option<&'static str> {
         None
+    }
+    /// How much of its data a load works on, where a search may raise that in place of the rate; none where a load with these
+    /// options does not grow with it.
+    ///
+    /// # Errors
+    /// Which option it takes.
+    fn load_scale(&self, _options: &Options) -> Result<Option<LoadScale>, Mistake> {
+        Ok(None)
     }
     /// Whether its workers come to an end of their own, as a list of statements does.
     fn ends_by_itself(&self) -> bool {
@@ -267,6 +270,11 @@ pub trait Workload: Send + Sync {
     fn check_ready(&self, _stop: &Stop) -> anyhow::Result<()> {
         Ok(())
     }
+    /// Loads from now on work on so much of the data; gives on how much, which is less where there is less. Only for kinds with a
+    /// [`LoadScale`], and after [`Workload::check_ready`].
+    fn set_scale(&self, scale: u64) -> u64 {
+        scale
+    }
     /// What of the data the load reaches, once it was looked at. `None` where that is all, or not known.
     fn data_reach(&self) -> Option<DataReach> {
         None
@@ -340,21 +348,6 @@ pub trait Workload: Send + Sync {
     fn cleanup_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<()> {
         Ok(())
     }
-}
-
-/// What of its tables a load reaches.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DataReach {
-    /// The first table, in words.
-    pub table: String,
-    /// Rows of a table that the load may touch.
-    pub rows: u64,
-    /// Rows of the largest table.
-    pub rows_there: u64,
-    /// Share of the rows of all tables, 0 to 1.
-    pub share: f64,
-    /// Options that say as much, for those that nobody gave.
-    pub options: Vec<(String, String)>,
 }
 
 /// Which of the workers this is.

@@ -14,9 +14,9 @@ use super::tables;
 /// The rate-latency curve; `None` without a search for capacity.
 pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
     let capacity = findings.capacity.as_ref()?;
-    let rate = |s: &CapacityStep| s.offered_per_s.unwrap_or(s.achieved_per_s);
+    let rate = |s: &CapacityStep| amount(s).unwrap_or(s.achieved_per_s);
     // The closed loop that sets the scale offered no rate: it is in the table only.
-    let is_open = |s: &&CapacityStep| s.p99_s.is_some() && s.offered_per_s.is_some();
+    let is_open = |s: &&CapacityStep| s.p99_s.is_some() && amount(s).is_some();
     let mut steps: Vec<&CapacityStep> = capacity.steps.iter().filter(is_open).collect();
     steps.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
     let of = |wanted: &dyn Fn(&CapacityStep) -> bool| -> Vec<(f64, Option<f64>)> {
@@ -32,13 +32,13 @@ pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
     let (slowest, fastest) = p99_range(&steps)?;
     let upright = |at: f64| vec![(at, Some(slowest)), (at, Some(fastest))];
     let mut curves = vec![
-        curve("median of the steps at a rate", 6, CurveStyle::Line, medians_by_rate(&steps)),
+        curve("median of the steps at a point", 6, CurveStyle::Line, medians_by_rate(&steps)),
         outcome(StepOutcome::Pass, 2, CurveStyle::Dots),
         outcome(StepOutcome::Fail, 1, CurveStyle::Uprights),
         outcome(StepOutcome::Unsure, 4, CurveStyle::Dots),
         outcome(StepOutcome::Void, 5, CurveStyle::Uprights),
     ];
-    if let Some(confirmed) = capacity.confirmed_per_s {
+    if let Some(confirmed) = capacity.confirmed.or(capacity.confirmed_per_s) {
         let name = format!("confirmed: {}", format_number(confirmed));
         curves.push(curve(&name, 2, CurveStyle::Dashed, upright(confirmed)));
     }
@@ -54,28 +54,40 @@ pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
     let ticks = PlotAxis::linear(last / 1.02, AxisMeasure::Number).ticks;
     Some(Plot {
         id: "capacity",
-        title: "p99 response time (logarithmic) by rate".to_owned(),
-        about: "For each step of the search the 99th percentile of the response time over the \
-                rate that was offered."
-            .to_owned(),
+        title: format!(
+            "p99 response time (logarithmic) by {}",
+            capacity.quantity.as_deref().unwrap_or("rate")
+        ),
+        about: format!(
+            "For each step of the search the 99th percentile of the response time over the {}.",
+            capacity.quantity.as_deref().unwrap_or("rate that was offered")
+        ),
         measure: AxisMeasure::Latency,
         log: true,
         x_labels: Some(
             ticks.into_iter().map(|t| (t, tick_label(t, AxisMeasure::Number))).collect(),
         ),
-        x_title: "events per second offered",
+        x_title: match capacity.quantity {
+            None => "events per second offered",
+            Some(_) => "amount that was searched for",
+        },
         curves,
         ..Plot::default()
     })
 }
 
+/// What a step offered: a rate, or an amount of what was searched for.
+fn amount(step: &CapacityStep) -> Option<f64> {
+    step.value.or(step.offered_per_s)
+}
+
 /// A point per rate: steps that were repeated are no zigzag.
 fn medians_by_rate(steps: &[&CapacityStep]) -> Vec<(f64, Option<f64>)> {
-    let same = |a: &&CapacityStep, b: &&CapacityStep| a.offered_per_s == b.offered_per_s;
+    let same = |a: &&CapacityStep, b: &&CapacityStep| amount(a) == amount(b);
     let median = |steps: &[&CapacityStep]| {
         let mut p99: Vec<f64> = steps.iter().filter_map(|s| s.p99_s).collect();
         p99.sort_by(f64::total_cmp);
-        (steps[0].offered_per_s.unwrap_or_default(), p99.get((p99.len().max(1) - 1) / 2).copied())
+        (amount(steps[0]).unwrap_or_default(), p99.get((p99.len().max(1) - 1) / 2).copied())
     };
     steps.chunk_by(same).map(median).collect()
 }
@@ -112,12 +124,12 @@ fn summary_lines(capacity: &CapacityFinding) -> Vec<String> {
     if let Some(why) = &capacity.ill_posed {
         lines.push(format!("Ill-posed, so no number is given: {why}."));
     }
-    if let Some(rate) = capacity.confirmed_per_s {
-        lines.push(format!("Confirmed: {} events per second.", format_number(rate)));
+    if let Some(confirmed) = capacity.confirmed_text() {
+        lines.push(format!("Confirmed: {confirmed}."));
     }
-    if let Some(rate) = capacity.first_failing_per_s {
+    if let Some(failing) = capacity.failing_text() {
         let why = capacity.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
-        lines.push(format!("The lowest rate that failed: {}{why}.", format_number(rate)));
+        lines.push(format!("The lowest that failed: {failing}{why}."));
     }
     lines.extend(capacity.notes.iter().map(|n| format!("{}.", capitalize_first(n))));
     lines
@@ -127,7 +139,7 @@ fn steps_table(capacity: &CapacityFinding) -> String {
     let row = |(place, step): (usize, &CapacityStep)| {
         vec![
             format!("{}. {}", place + 1, step.phase),
-            number_or_dash(step.offered_per_s),
+            step.amount_text(),
             format_number(step.achieved_per_s),
             number_or_dash(step.p99_s.map(|s| s * 1e3)),
             step.outcome.as_str().to_owned(),
@@ -135,6 +147,7 @@ fn steps_table(capacity: &CapacityFinding) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = capacity.steps.iter().enumerate().map(row).collect();
-    let head = ["step", "events/s offered", "events/s achieved", "p99, ms", "outcome", "why"];
+    let rises = capacity.quantity.as_deref().unwrap_or("events/s offered");
+    let head = ["step", rises, "events/s achieved", "p99, ms", "outcome", "why"];
     tables::text_table(&head, &rows)
 }

@@ -65,6 +65,7 @@ pub(super) fn step_words(kind: &RecordedStepKind) -> &'static str {
     match kind {
         RecordedStepKind::Prepare => "make the data",
         RecordedStepKind::CheckData => "check the data",
+        RecordedStepKind::Crash => "kill the server in a load",
         RecordedStepKind::Snapshot => "keep a copy of the data",
         RecordedStepKind::Restore => "put the data back",
         RecordedStepKind::Reload => "make the data anew",

@@ -120,20 +120,22 @@ fn phase_bands(findings: &RunFindings) -> Vec<PlotBand> {
                 .map(|trial| trial.pass.to_string())
                 .unwrap_or_default(),
             label: phase_name(findings, phase),
-            group: match trial_of(phase).filter(|_| findings.capacity.is_some()) {
-                Some(trial) => level_name(trial),
+            group: match trial_of(phase).zip(findings.capacity.as_ref()) {
+                Some((trial, search)) => level_name(trial, search.quantity.as_deref()),
                 None => variants.short_name(&phase.variant).to_owned(),
             },
         })
         .collect()
 }
 
-/// The rate that a step of a search offered.
-fn level_name(trial: &TrialFinding) -> String {
-    trial.value.map_or_else(
-        || trial.variant.clone(),
-        |rate| format!("{}/s", tick_label(three_digits(rate), AxisMeasure::Number)),
-    )
+/// What a step of a search offered: a rate, or so much of a quantity.
+fn level_name(trial: &TrialFinding, quantity: Option<&str>) -> String {
+    let Some(value) = trial.value else { return trial.variant.clone() };
+    let number = tick_label(three_digits(value), AxisMeasure::Number);
+    match quantity {
+        None => format!("{number}/s"),
+        Some(quantity) => format!("{number} {quantity}"),
+    }
 }
 
 /// Rounded to three digits.

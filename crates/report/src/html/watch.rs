@@ -78,7 +78,7 @@ pub(crate) fn write_watch_page(found: &WatchFindings, out: &mut dyn Write) -> io
         stalls_section(found),
         events_section(found),
         "</main>".to_owned(),
-        data_element(&plots, &time),
+        data_element(&plots, &time, None),
     ];
     write_page(PageHead { title: &title, answer }, &found.tool_version, parts, out)
 }

@@ -103,12 +103,13 @@ pub(super) fn write_capacity(capacity: &CapacityFinding, out: &mut dyn Write) ->
 
 /// The steps alone.
 pub(super) fn write_steps(capacity: &CapacityFinding, out: &mut dyn Write) -> io::Result<()> {
+    let rises = capacity.quantity.as_deref().unwrap_or("offered/s");
     let mut table =
-        TextTable::new(&["step", "offered/s", "done/s", "p99 ms", "verdict"]).align_left("verdict");
+        TextTable::new(&["step", rises, "done/s", "p99 ms", "verdict"]).align_left("verdict");
     for step in &capacity.steps {
         table.add_row(vec![
             replace_controls(&step.phase),
-            number_or_dash(step.offered_per_s),
+            step.amount_text(),
             format_number(step.achieved_per_s),
             number_or_dash(step.p99_s.map(|s| s * 1e3)),
             step.outcome.as_str().to_owned(),

@@ -8,7 +8,8 @@ use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
 use super::{
-    compare, costs, figures, load_audit, loads, machines, replay, scaling, state, variants_table, waits,
+    compare, costs, figures, load_audit, loads, machines, replay, scaling, state, variants_table,
+    waits,
 };
 use crate::analysis::number_format::{
     format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,

@@ -31,6 +31,8 @@ pub const LIMIT: &str = "the load generator is the limit";
 /// What was seen in a step, after its settling time.
 #[derive(Clone, Debug)]
 pub struct StepMeasurement {
+    /// The value that the load had along the axis of the search.
+    pub value: Option<f64>,
     /// Events per second offered; `None` for a closed loop.
     pub offered_per_s: Option<f64>,
     /// Seconds that count.
@@ -52,6 +54,8 @@ pub struct StepMeasurement {
 /// What is to be said about a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepVerdict {
+    /// The value that the load had along the axis of the search.
+    pub value: Option<f64>,
     /// Events per second offered; `None` for a closed loop.
     pub offered_per_s: Option<f64>,
     /// Good events per second.
@@ -86,6 +90,7 @@ impl StepMeasurement {
         let ended = counted.last().map_or(began, |i| i.ended_ns).min(asked.max(began));
         let lateness = &trial.lateness;
         StepMeasurement {
+            value: trial.value,
             offered_per_s: trial.offered_per_s,
             seconds: (ended - began) as f64 / 1e9,
             workers: trial.workers,
@@ -166,6 +171,7 @@ fn tightest_bound_s(objectives: &[Objective]) -> f64 {
 /// Judges a step.
 pub fn judge_step(seen: &StepMeasurement, objectives: &[Objective]) -> StepVerdict {
     let mut judged = StepVerdict {
+        value: seen.value,
         offered_per_s: seen.offered_per_s,
         achieved_per_s: seen.achieved_per_s(),
         p99_s: latency::latency_at(&seen.response, 0.99),
@@ -286,6 +292,7 @@ mod tests {
         (1..=10_000u64)
             .for_each(|n| response.record((n as f64 * longest_ms * 100.0) as u64).unwrap());
         StepMeasurement {
+            value: None,
             offered_per_s: Some(1000.0),
             seconds: 10.0,
             workers: 4,

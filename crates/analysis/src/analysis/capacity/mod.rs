@@ -11,7 +11,7 @@ mod tests;
 use super::findings::{
     AnswerSentence, CapacityFinding, CapacityStep, ComparisonVerdict, StepOutcome, TrialFinding,
 };
-use super::number_format::{format_number, format_plural, format_time};
+use super::number_format::{format_plural, format_time};
 use super::sentences::answer_texts;
 use crate::archive::{RunRecord, Trial, TrialEnding};
 use crate::plan::{Mistake, Objective};
@@ -55,6 +55,7 @@ pub fn parse_search_goal(run: &RunRecord) -> Result<Option<SearchGoal>, Mistake>
     let Some(asked) = &run.meta.asked.capacity else { return Ok(None) };
     let objectives = asked.objectives.iter().map(|text| Objective::parse("--slo", text));
     Ok(Some(SearchGoal {
+        quantity: asked.quantity.clone(),
         objectives: objectives.collect::<Result<_, _>>()?,
         settle_s: asked.settle_s,
         step_s: asked.step_s,
@@ -68,6 +69,7 @@ pub(super) fn find_capacity(run: &RunRecord, trials: &[TrialFinding]) -> Option<
     let (search, steps) = replay_search(&goal, &run.trials);
     let mut capacity = CapacityFinding {
         objectives: goal.objectives.iter().map(Objective::to_string).collect(),
+        quantity: goal.quantity.clone(),
         confirmed_per_s: search.confirmed,
         ill_posed: search.ill_posed.clone(),
         notes: search.notes.clone(),
@@ -77,6 +79,13 @@ pub(super) fn find_capacity(run: &RunRecord, trials: &[TrialFinding]) -> Option<
         let is_server = !why.starts_with(LIMIT);
         capacity.first_failing_per_s = is_server.then_some(*rate);
         capacity.why = Some(why.clone());
+    }
+    if goal.quantity.is_some() {
+        name_amounts(&mut capacity, &steps);
+        let all = search.exhausted().filter(|_| capacity.confirmed_per_s.is_some());
+        capacity.notes.extend(all.map(|all| {
+            format!("{} is all there is: load more to find the limit", search.amount_text(all))
+        }));
     }
     if search.next().is_some() {
         capacity.notes.push("the search was interrupted".to_owned());
@@ -100,6 +109,7 @@ pub(super) fn find_capacity(run: &RunRecord, trials: &[TrialFinding]) -> Option<
         .map(|(trial, ask, judged)| CapacityStep {
             trial,
             phase: ask.phase.as_str().to_owned(),
+            value: ask.scale.map(|asked| judged.value.unwrap_or(asked)),
             offered_per_s: judged.offered_per_s,
             achieved_per_s: judged.achieved_per_s,
             p99_s: judged.p99_s.or(trials.get(trial).and_then(|t| t.response.p99_s)),
@@ -116,23 +126,42 @@ pub(super) fn find_capacity(run: &RunRecord, trials: &[TrialFinding]) -> Option<
     Some(capacity)
 }
 
+/// Of a search over a quantity: amounts are of the quantity, and rates are what was done with them.
+fn name_amounts(capacity: &mut CapacityFinding, steps: &[(usize, SearchStep, StepVerdict)]) {
+    let rate_at = |amount: f64, phase: Option<SearchPhase>| {
+        let of = |step: &&(usize, SearchStep, StepVerdict)| {
+            step.2.value == Some(amount) && phase.is_none_or(|phase| step.1.phase == phase)
+        };
+        steps.iter().rfind(of).map(|step| step.2.achieved_per_s)
+    };
+    capacity.confirmed = capacity.confirmed_per_s.take();
+    capacity.first_failing = capacity.first_failing_per_s.take();
+    let confirm = Some(SearchPhase::Confirm);
+    capacity.confirmed_per_s = capacity.confirmed.and_then(|amount| rate_at(amount, confirm));
+    capacity.first_failing_per_s = capacity.first_failing.and_then(|amount| rate_at(amount, None));
+}
+
 /// The answer in sentences, the first one alone enough.
 pub(super) fn capacity_sentences(capacity: &CapacityFinding) -> Vec<AnswerSentence> {
     let objectives = capacity.objectives.join(" and ");
-    let first = match (capacity.confirmed_per_s, &capacity.ill_posed) {
+    let first = match (capacity.confirmed_text(), &capacity.ill_posed) {
         (_, Some(why)) => answer_texts::CAPACITY_ILL_POSED.to_sentence(&[("why", why)]),
-        (Some(rate), None) => {
-            let rate = format_number(rate);
-            answer_texts::CAPACITY_HELD.to_sentence(&[("rate", &rate), ("objectives", &objectives)])
+        (Some(amount), None) => answer_texts::CAPACITY_HELD
+            .to_sentence(&[("amount", &amount), ("objectives", &objectives)]),
+        (None, None) => {
+            let quantity = match &capacity.quantity {
+                None => "rate".to_owned(),
+                Some(quantity) => format!("number of {quantity}"),
+            };
+            answer_texts::CAPACITY_NONE
+                .to_sentence(&[("quantity", &quantity), ("objectives", &objectives)])
         }
-        (None, None) => answer_texts::CAPACITY_NONE.to_sentence(&[("objectives", &objectives)]),
     };
     let mut all = vec![first];
-    match (capacity.first_failing_per_s, &capacity.why) {
-        (Some(rate), Some(why)) => {
+    match (capacity.failing_text(), &capacity.why) {
+        (Some(amount), Some(why)) => {
             all.push(
-                answer_texts::CAPACITY_FAILS
-                    .to_sentence(&[("rate", &format_number(rate)), ("why", why)]),
+                answer_texts::CAPACITY_FAILS.to_sentence(&[("amount", &amount), ("why", why)]),
             );
         }
         (None, Some(why)) => all.push(answer_texts::CAPACITY_LIMIT.to_sentence(&[("why", why)])),

@@ -1,9 +1,9 @@
-//! The search for the highest rate that meets the objectives: asks for one step after the other and is told what came
+//! The search for the highest rate, or the most of a quantity that a workload names, that meets the objectives: asks for one step after the other and is told what came
 //! of it. A closed loop sets the scale, an almost unloaded step the floor, then a curve upwards until it fails, a
 //! bisection on the logarithm of the rate, and a long step that confirms. Pure: the same verdicts give the same search.
 
 use super::super::findings::ComparisonVerdict;
-use super::super::number_format::{format_number, format_time};
+use super::super::number_format::{format_count, format_number, format_time};
 use super::judge::{LIMIT, StepVerdict, is_time};
 use crate::plan::{Metric, Objective};
 
@@ -34,6 +34,8 @@ const BURST_S: f64 = 10.0;
 /// What is searched for, and how long it may take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchGoal {
+    /// What rises in steps of one, as the workload names it; `None` for the rate.
+    pub quantity: Option<String>,
     /// What shall hold.
     pub objectives: Vec<Objective>,
     /// Seconds at the begin of each step that don't count.
@@ -77,8 +79,10 @@ impl SearchPhase {
 pub struct SearchStep {
     /// Where the search is.
     pub phase: SearchPhase,
-    /// Events per second to offer; `None` for a closed loop.
+    /// Events per second to offer; `None` for a closed loop, and where the rate is not what rises.
     pub per_second: Option<f64>,
+    /// How much of the quantity; `None` where the rate rises.
+    pub scale: Option<f64>,
     /// How long in all, seconds, settling included.
     pub seconds: f64,
 }
@@ -97,6 +101,8 @@ pub struct CapacitySearch {
     /// How often the step under way was void so far.
     voids: u32,
     confirmations: usize,
+    /// All there is of the quantity, once a step wanted more.
+    ceiling: Option<f64>,
     /// The highest rate that passed.
     pub(super) passed: Option<f64>,
     /// The lowest rate that failed, and why.
@@ -123,15 +129,21 @@ impl SearchGoal {
 impl CapacitySearch {
     /// A search that begins.
     pub fn new(goal: SearchGoal) -> CapacitySearch {
-        let seconds = goal.settle_s + goal.step_s.min(BURST_S);
+        let is_rate = goal.quantity.is_none();
+        let (phase, step_s) = match is_rate {
+            true => (SearchPhase::Burst, goal.step_s.min(BURST_S)),
+            false => (SearchPhase::Curve, goal.step_s),
+        };
+        let (seconds, scale) = (goal.settle_s + step_s, (!is_rate).then_some(1.0));
         CapacitySearch {
             goal,
-            next: Some(SearchStep { phase: SearchPhase::Burst, per_second: None, seconds }),
+            next: Some(SearchStep { phase, per_second: None, scale, seconds }),
             scale: 0.0,
             curve: 0,
             is_repeat: false,
             voids: 0,
             confirmations: 0,
+            ceiling: None,
             passed: None,
             failed: None,
             confirmed: None,
@@ -149,7 +161,13 @@ impl CapacitySearch {
     /// decides by its plain value.
     pub fn record_verdict(&mut self, judged: &StepVerdict) -> ComparisonVerdict {
         let Some(ask) = self.next.take() else { return judged.verdict };
-        let rate = ask.per_second.unwrap_or(judged.achieved_per_s);
+        let rate = match ask.scale {
+            Some(asked) => judged.value.unwrap_or(asked),
+            None => ask.per_second.unwrap_or(judged.achieved_per_s),
+        };
+        if ask.scale.is_some_and(|asked| rate < asked) {
+            self.ceiling = Some(rate);
+        }
         // What we were late for ourselves may be a neighbour's doing: it is tried again.
         if judged.is_void && self.voids < VOIDS {
             self.voids += 1;
@@ -244,6 +262,9 @@ impl CapacitySearch {
 
     /// The next step of the curve; an ill-posed search ends with it.
     fn plan_curve_step(&mut self) {
+        if self.goal.quantity.is_some() {
+            return self.plan_step(SearchPhase::Curve, 2.0 * self.passed.unwrap_or(0.5));
+        }
         let share = CURVE.get(self.curve).copied();
         let beyond = self.curve.saturating_sub(CURVE.len()) as i32 + 1;
         if share.is_none() && self.ill_posed.is_some() {
@@ -257,17 +278,41 @@ impl CapacitySearch {
     /// Up while nothing failed, then into the middle, then the confirmation.
     fn plan_next_step(&mut self) {
         match (self.passed, &self.failed) {
+            (Some(passed), None) if self.ceiling.is_some() => self.plan_confirmation(passed),
             (Some(_), None) => self.plan_curve_step(),
             // Closing in on our own limit would say nothing about the server's.
             (Some(passed), Some((_, why))) if why.starts_with(LIMIT) => {
                 self.plan_confirmation(passed);
             }
-            (Some(passed), Some((failed, _))) if failed / passed > CLOSE => {
-                self.plan_step(SearchPhase::Bisect, (passed * failed).sqrt());
+            (Some(passed), Some((failed, _))) => match self.middle(passed, *failed) {
+                Some(middle) => self.plan_step(SearchPhase::Bisect, middle),
+                None => self.plan_confirmation(passed),
+            },
+            // Of a rate the unloaded step has passed before.
+            (None, _) => {
+                let least = self.amount_text(1.0);
+                self.notes.push(format!("{least} already fails: there is nothing to search for"));
             }
-            (Some(passed), _) => self.plan_confirmation(passed),
-            // Not reached: the unloaded step has passed before.
-            (None, _) => {}
+        }
+    }
+
+    /// Between what passed and what failed; `None` where they are close enough.
+    fn middle(&self, passed: f64, failed: f64) -> Option<f64> {
+        let middle = (passed * failed).sqrt();
+        match self.goal.quantity {
+            _ if failed / passed <= CLOSE => None,
+            None => Some(middle),
+            Some(_) if failed - passed <= 1.0 => None,
+            Some(_) => Some(middle.floor().clamp(passed + 1.0, failed - 1.0)),
+        }
+    }
+
+    /// So much of what rises, in words.
+    pub(super) fn amount_text(&self, amount: f64) -> String {
+        match &self.goal.quantity {
+            None => format!("{} events/s", format_number(amount)),
+            Some(name) if amount == 1.0 => format!("1 {}", name.trim_end_matches('s')),
+            Some(name) => format!("{} {name}", format_count(amount as u64)),
         }
     }
 
@@ -275,25 +320,48 @@ impl CapacitySearch {
         self.confirmations += 1;
         if verdict == ComparisonVerdict::Better {
             self.confirmed = Some(rate);
-        } else if self.confirmations < CONFIRMATIONS {
-            self.plan_confirmation(rate * LOWER);
+            return;
+        }
+        let lower = match self.goal.quantity {
+            None => rate * LOWER,
+            Some(_) => (rate * LOWER).floor().min(rate - 1.0),
+        };
+        if self.confirmations < CONFIRMATIONS && lower > 0.0 {
+            self.plan_confirmation(lower);
         } else {
             self.notes.push(format!(
-                "{CONFIRMATIONS} confirmations failed, the last at {} events/s: short steps pass \
-                 there, long ones don't",
-                format_number(rate)
+                "{} confirmations failed, the last at {}: short steps pass there, long ones don't",
+                self.confirmations,
+                self.amount_text(rate)
             ));
         }
     }
 
     fn plan_confirmation(&mut self, rate: f64) {
-        let seconds = self.goal.settle_s + self.goal.confirm_s;
-        self.next =
-            Some(SearchStep { phase: SearchPhase::Confirm, per_second: Some(rate), seconds });
+        self.plan_long_step(SearchPhase::Confirm, rate, self.goal.confirm_s);
     }
 
     fn plan_step(&mut self, phase: SearchPhase, rate: f64) {
-        let seconds = self.goal.settle_s + self.goal.counted_s(rate);
-        self.next = Some(SearchStep { phase, per_second: Some(rate), seconds });
+        let counted_s = match self.goal.quantity {
+            None => self.goal.counted_s(rate),
+            // How many events come of it is not known.
+            Some(_) => self.goal.step_s,
+        };
+        self.plan_long_step(phase, rate, counted_s);
+    }
+
+    fn plan_long_step(&mut self, phase: SearchPhase, rate: f64, counted_s: f64) {
+        let is_rate = self.goal.quantity.is_none();
+        self.next = Some(SearchStep {
+            phase,
+            per_second: is_rate.then_some(rate),
+            scale: (!is_rate).then_some(rate),
+            seconds: self.goal.settle_s + counted_s,
+        });
+    }
+
+    /// All there is of the quantity, if it all passed.
+    pub(super) fn exhausted(&self) -> Option<f64> {
+        self.ceiling.filter(|_| self.failed.is_none())
     }
 }

@@ -85,6 +85,7 @@ fn seen(
     backlog: Vec<u64>,
 ) -> StepMeasurement {
     StepMeasurement {
+        value: None,
         offered_per_s: rate,
         seconds,
         workers: SERVERS,
@@ -129,7 +130,7 @@ fn truth(bound_s: f64) -> f64 {
 
 fn goal(slo: &str) -> SearchGoal {
     let objectives = vec![Objective::parse("--slo", slo).unwrap()];
-    SearchGoal { objectives, settle_s: 3.0, step_s: 60.0, confirm_s: 300.0 }
+    SearchGoal { quantity: None, objectives, settle_s: 3.0, step_s: 60.0, confirm_s: 300.0 }
 }
 
 /// Searches and gives the search with its steps.
@@ -183,6 +184,7 @@ fn an_objective_at_the_unloaded_latency_is_ill_posed_and_gives_a_curve() {
 fn confirmation_goes_down_step_by_step_and_gives_up() {
     let goal = SearchGoal { confirm_s: 30.0, ..goal("p99<40ms") };
     let told = |rate: Option<f64>, verdict: ComparisonVerdict| StepVerdict {
+        value: None,
         offered_per_s: rate,
         achieved_per_s: rate.unwrap_or(1000.0),
         p99_s: Some(0.01),
@@ -216,6 +218,7 @@ fn confirmation_goes_down_step_by_step_and_gives_up() {
 fn a_step_in_which_we_were_the_limit_is_tried_three_times_before_it_counts() {
     let mut search = CapacitySearch::new(goal("p99<40ms"));
     let told = |rate: Option<f64>, is_void: bool| StepVerdict {
+        value: None,
         offered_per_s: rate,
         achieved_per_s: rate.unwrap_or(1000.0),
         p99_s: None,
@@ -250,6 +253,7 @@ fn a_step_in_which_we_were_the_limit_is_tried_three_times_before_it_counts() {
 fn what_does_not_tell_is_run_again_three_times_longer_and_then_taken_as_it_is() {
     let mut search = CapacitySearch::new(goal("p99<40ms"));
     let unsure = |rate: Option<f64>, is_met: bool| StepVerdict {
+        value: None,
         offered_per_s: rate,
         achieved_per_s: rate.unwrap_or(1000.0),
         p99_s: None,
@@ -292,4 +296,78 @@ fn the_answer_tells_the_server_s_limit_from_ours() {
         capacity_sentences(&capacity(None, &ours))[1]
             .starts_with("No step failed because of the server")
     );
+}
+
+/// Searches for the most of a quantity of which `there` are and `held` are held; gives the amounts asked for.
+fn search_amount(there: f64, held: f64) -> (CapacitySearch, Vec<(SearchPhase, f64)>) {
+    let quantity = Some("warehouses".to_owned());
+    let mut search = CapacitySearch::new(SearchGoal { quantity, ..goal("p90<5s") });
+    let mut asked = Vec::new();
+    while let Some(ask) = search.next() {
+        assert_eq!(ask.per_second, None);
+        let amount = ask.scale.unwrap();
+        let long_s = if ask.phase == SearchPhase::Confirm { 300.0 } else { 60.0 };
+        assert!((ask.seconds - 3.0 - long_s).abs() < 1e-9);
+        asked.push((ask.phase, amount));
+        let reached = amount.min(there);
+        let verdict = match reached <= held {
+            true => ComparisonVerdict::Better,
+            false => ComparisonVerdict::Worse,
+        };
+        search.record_verdict(&StepVerdict {
+            value: Some(reached),
+            offered_per_s: None,
+            achieved_per_s: 0.5 * reached,
+            p99_s: Some(0.01),
+            verdict,
+            is_met: verdict == ComparisonVerdict::Better,
+            is_void: false,
+            why: "because".to_owned(),
+            values: vec![Some(0.01)],
+        });
+        assert!(asked.len() < 40, "{asked:?}");
+    }
+    (search, asked)
+}
+
+#[test]
+fn a_quantity_rises_in_whole_steps_to_the_most_that_holds() {
+    for held in [1.0, 2.0, 5.0, 13.0, 16.0, 17.0, 31.0] {
+        let (search, asked) = search_amount(1000.0, held);
+        assert_eq!(search.confirmed, Some(held), "{asked:?}");
+        assert_eq!(search.failed.as_ref().map(|failed| failed.0), Some(held + 1.0));
+        assert!(asked.iter().all(|(_, amount)| amount.fract() == 0.0 && *amount >= 1.0));
+        assert_eq!(asked[0], (SearchPhase::Curve, 1.0));
+        assert_eq!(search.exhausted(), None);
+    }
+    // Beyond so many a search closes in to 3 % only.
+    let (search, _) = search_amount(1e6, 500.0);
+    let confirmed = search.confirmed.unwrap();
+    assert!(confirmed <= 500.0 && confirmed > 500.0 / 1.03, "{confirmed}");
+}
+
+#[test]
+fn a_search_ends_where_there_is_no_more_of_the_quantity() {
+    let (search, asked) = search_amount(5.0, 100.0);
+    assert_eq!((search.confirmed, search.exhausted()), (Some(5.0), Some(5.0)));
+    let amounts: Vec<f64> = asked.iter().map(|(_, amount)| *amount).collect();
+    assert_eq!(amounts, [1.0, 2.0, 4.0, 8.0, 5.0]);
+    let (search, asked) = search_amount(5.0, 0.0);
+    assert_eq!((search.confirmed, asked.len()), (None, 1));
+    assert_eq!(search.notes, ["1 warehouse already fails: there is nothing to search for"]);
+}
+
+#[test]
+fn an_amount_is_told_with_the_rate_that_it_brought() {
+    let mut found = CapacityFinding {
+        quantity: Some("warehouses".to_owned()),
+        objectives: vec!["p90 < 5s".to_owned()],
+        confirmed: Some(12.0),
+        confirmed_per_s: Some(5.71),
+        ..CapacityFinding::default()
+    };
+    let first = |found: &CapacityFinding| capacity_sentences(found)[0].text.clone();
+    assert_eq!(first(&found), "The server holds 12 warehouses (5.71 events/s) with p90 < 5s.");
+    found.confirmed = None;
+    assert_eq!(first(&found), "No number of warehouses is confirmed with p90 < 5s.");
 }

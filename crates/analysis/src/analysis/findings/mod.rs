@@ -47,8 +47,8 @@ pub use timeline::{
     IntervalFinding, LatencyHeatmap, ProbeSeries, RunTimeline, SeriesUnit, TimelineStep,
 };
 pub use trial::{
-    ClassFinding, CostItem, LatencyHistogram, StageFinding, TrialFinding, UnbegunArrivals,
-    WorkCount,
+    ClassFinding, CostItem, DataCheckFinding, LatencyHistogram, StageFinding, TrialFinding,
+    UnbegunArrivals, WorkCount,
 };
 pub use waits::{
     CheckFinding, CheckOutcome, HealthLevel, NoiseItem, WaitFinding, WaitGroup, WaitSource,

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::super::number_format::{format_count, format_number, number_or_dash};
+
 use super::Estimate;
 
 /// One point of a sweep: all loads with this value.
@@ -115,6 +117,9 @@ pub struct CapacityStep {
     pub trial: usize,
     /// `burst`, `unloaded`, `curve`, `bisect`, `confirm`.
     pub phase: String,
+    /// How much of what was searched for, where that is not the rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
     /// Events per second offered; `None` for a closed loop.
     pub offered_per_s: Option<f64>,
     /// Events per second achieved.
@@ -133,9 +138,18 @@ pub struct CapacityStep {
 pub struct CapacityFinding {
     /// The objectives as given.
     pub objectives: Vec<String>,
-    /// Events per second confirmed.
+    /// What was searched for, where that is not the rate: `warehouses`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantity: Option<String>,
+    /// How much of it was confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<f64>,
+    /// The least of it that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_failing: Option<f64>,
+    /// Events per second confirmed; of a search for something else those that it brought.
     pub confirmed_per_s: Option<f64>,
-    /// The lowest rate that failed.
+    /// The lowest rate that failed; of a search for something else the rate where it failed.
     pub first_failing_per_s: Option<f64>,
     /// Why it failed, in words.
     pub why: Option<String>,
@@ -145,4 +159,34 @@ pub struct CapacityFinding {
     pub steps: Vec<CapacityStep>,
     /// Caveats, in words.
     pub notes: Vec<String>,
+}
+
+impl CapacityStep {
+    /// How much was offered, in words: an amount of what was searched for, or events per second.
+    pub fn amount_text(&self) -> String {
+        match self.value {
+            Some(amount) => format_count(amount as u64),
+            None => number_or_dash(self.offered_per_s),
+        }
+    }
+}
+
+impl CapacityFinding {
+    /// What was confirmed, in words: `4 700 events/s`, `12 warehouses (57.1 events/s)`.
+    pub fn confirmed_text(&self) -> Option<String> {
+        self.amount_text(self.confirmed, self.confirmed_per_s)
+    }
+
+    /// The least that failed, in words.
+    pub fn failing_text(&self) -> Option<String> {
+        self.amount_text(self.first_failing, self.first_failing_per_s)
+    }
+
+    fn amount_text(&self, amount: Option<f64>, rate: Option<f64>) -> Option<String> {
+        let rate = rate.map(|rate| format!("{} events/s", format_number(rate)));
+        let Some(quantity) = &self.quantity else { return rate };
+        let name = if amount == Some(1.0) { quantity.trim_end_matches('s') } else { quantity };
+        let amount = format!("{} {name}", format_count(amount? as u64));
+        Some(rate.map_or_else(|| amount.clone(), |rate| format!("{amount} ({rate})")))
+    }
 }

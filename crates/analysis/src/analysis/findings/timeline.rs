@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{ClassTimes, LatencySummary, PoolTemperature};
-use crate::archive::{RecordedStepKind, WarmedRecord};
+use crate::archive::{CrashRound, DataVerdicts, RecordedStepKind, WarmedRecord};
 
 /// What happened over time.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +63,12 @@ pub struct TimelineStep {
     /// What warming did.
     #[serde(skip)]
     pub warmed: Option<WarmedRecord>,
+    /// What was found of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataVerdicts>,
+    /// What was left after the server was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crash: Option<CrashRound>,
     /// Notes of the step.
     pub notes: Vec<String>,
 }

@@ -6,7 +6,7 @@ use super::{
     AuditFinding, CountedValue, Estimate, FiguresFinding, LatencySummary, PoolTemperature,
     RateSpread, SpectrumPoint, StallFindings, SteadyState,
 };
-use crate::archive::{ErrorRecord, RecordedEngine, TrialEnding};
+use crate::archive::{DataVerdicts, ErrorRecord, RecordedEngine, TrialEnding};
 
 /// One load.
 #[derive(Clone, Debug, Serialize)]
@@ -75,6 +75,9 @@ pub struct TrialFinding {
     /// What the workload's own rules say of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<AuditFinding>,
+    /// What was found of the data before and after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub data_checks: Vec<DataCheckFinding>,
     /// What the workload itself measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<FiguresFinding>,
@@ -147,6 +150,22 @@ pub struct UnbegunArrivals {
     pub median_s: f64,
     /// How long the oldest had waited, seconds.
     pub oldest_s: f64,
+}
+
+/// What was found when the data were held against the rules of the workload, next to a load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DataCheckFinding {
+    /// `before` or `after` the load.
+    pub when: &'static str,
+    /// Number of the step.
+    pub step: u32,
+    /// Whether no rule is broken.
+    pub all_hold: bool,
+    /// The same in words.
+    pub answer: String,
+    /// What was looked at, and each rule.
+    #[serde(flatten)]
+    pub verdicts: DataVerdicts,
 }
 
 /// One class of events in a load.

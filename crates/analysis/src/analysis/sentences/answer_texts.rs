@@ -149,16 +149,16 @@ answers! {
         void "";
 
     // A search for capacity.
-    CAPACITY_HELD, "a rate was confirmed",
-        "The server holds {rate} events/s with {objectives}.",
-        void "{rate} events/s passed with {objectives} in this search.";
-    CAPACITY_NONE, "no rate was confirmed",
-        "No rate is confirmed with {objectives}.";
+    CAPACITY_HELD, "something was confirmed",
+        "The server holds {amount} with {objectives}.",
+        void "{amount} passed with {objectives} in this search.";
+    CAPACITY_NONE, "nothing was confirmed",
+        "No {quantity} is confirmed with {objectives}.";
     CAPACITY_ILL_POSED, "the objective is at the unloaded latency",
         "ILL-POSED: {why}.";
-    CAPACITY_FAILS, "a rate failed because of the server",
-        "It fails at {rate} events/s: {why}.",
-        void "A step at {rate} events/s failed: {why}.";
+    CAPACITY_FAILS, "a step failed because of the server",
+        "It fails at {amount}: {why}.",
+        void "A step at {amount} failed: {why}.";
     CAPACITY_LIMIT, "a step failed for another reason than the server",
         "No step failed because of the server: {why}.";
     CAPACITY_AGAIN, "steps that told nothing at first",

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use super::super::hlog::{HistogramEntry, HistogramKind, HistogramLines};
 use super::super::recorded_names::{RecordedEngine, RecordedErrorKind, TrialEnding};
 use super::super::share::SHARE_TEXT;
+use super::super::tally::TallyRecord;
 use super::super::trial::{self, IntervalLine};
-use super::super::types::{
-    ErrorRecord, IntervalRecord, StageRecord, TallyRecord, Trial, UnopenedRecord,
-};
+use super::super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
 use super::super::writer::MergedInterval;
 use super::refusal::SharedRun;
 use super::timeline::{IntervalSpan, MergedSlots, MergedTimeline};

@@ -16,8 +16,10 @@ use crate::recorder::{EventError, Tally};
 const COLUMNS_MOST: u64 = 4096;
 /// Memory that is kept for the next result, bytes.
 const KEEP: usize = 64 * 1024;
+/// Results whose memory is kept for the next ones: those of a round of statements that are sent together.
+const KEPT_RESULTS: usize = 64;
 /// The same for bytes received, of which each session has its own.
-const KEPT_INBOX: usize = 4096;
+pub(super) const KEPT_INBOX: usize = 4096;
 
 /// How to read the values of one column of a binary row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl CapturedResults {
     /// Forgets the results, and gives memory back that only a large one needed.
     pub fn clear(&mut self) {
         self.used = 0;
-        self.all.truncate(1);
+        self.all.truncate(KEPT_RESULTS);
         for result in &mut self.all {
             result.clear();
         }

@@ -85,6 +85,10 @@ pub enum Feature {
     PoolInstances,
     /// Condition that picks the counters of INNODB_METRICS that are on.
     MetricIsOn,
+    /// How many settings say that each table must have a primary key.
+    KeyRequired,
+    /// How many servers replicate as a group, whose tables must have primary keys, too.
+    GroupMembers,
 }
 
 /// What a word is the name of.
@@ -169,6 +173,13 @@ const MARIA_THREAD: &str =
 const ORACLE_THREAD: &str = "SELECT THREAD_OS_ID FROM performance_schema.threads \
     WHERE PROCESSLIST_ID = CONNECTION_ID()";
 
+const MARIA_KEY: &str = "SELECT COUNT(*) FROM information_schema.GLOBAL_VARIABLES \
+    WHERE VARIABLE_NAME IN ('WSREP_ON', 'INNODB_FORCE_PRIMARY_KEY') AND VARIABLE_VALUE = 'ON'";
+const ORACLE_KEY: &str = "SELECT COUNT(*) FROM performance_schema.global_variables \
+    WHERE VARIABLE_NAME IN ('wsrep_on', 'sql_require_primary_key') AND VARIABLE_VALUE = 'ON'";
+const GROUP_MEMBERS: &str = "SELECT COUNT(*) FROM performance_schema.replication_group_members \
+    WHERE MEMBER_STATE <> 'OFFLINE'";
+
 #[rustfmt::skip]
 const ROWS: &[FeatureRow] = &[
     row(Feature::ShowReplicaStatus, Statement, Oracle, EVER, "SHOW SLAVE STATUS"),
@@ -242,6 +253,9 @@ const ROWS: &[FeatureRow] = &[
     row(Feature::MetricIsOn, Condition, Oracle, EVER, "STATUS = 'enabled'"),
     row(Feature::MetricIsOn, Condition, Maria, EVER, "STATUS = 'enabled'"),
     row(Feature::MetricIsOn, Condition, Maria, (10, 5, 0), "ENABLED"),
+    row(Feature::KeyRequired, Statement, Oracle, (5, 7, 9), ORACLE_KEY),
+    row(Feature::KeyRequired, Statement, Maria, EVER, MARIA_KEY),
+    row(Feature::GroupMembers, Statement, Oracle, (5, 7, 17), GROUP_MEMBERS),
 ];
 
 impl Feature {

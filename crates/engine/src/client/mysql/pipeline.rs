@@ -2,7 +2,7 @@
 //! A server runs them in order and knows nothing of what belongs together, so one that fails does not keep it from running
 //! those behind it: a COMMIT of changes must never be among them.
 
-use super::captured::{CapturableStatement, CapturedResults};
+use super::captured::{CapturableStatement, CapturedResults, KEPT_INBOX};
 use super::wire::encode;
 use super::{ParameterValue, Session};
 use crate::recorder::{EventError, Tally};
@@ -88,7 +88,9 @@ impl Session {
         }
         match first {
             None => {
-                self.end_statement();
+                self.busy = false;
+                // The next replies of a worker are about as long.
+                self.channel.shrink_buffers_above(KEPT_INBOX);
                 Ok(())
             }
             Some((place, error, text)) => {

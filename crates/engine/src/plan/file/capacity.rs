@@ -26,6 +26,7 @@ pub(super) fn read_capacity(root: &PlanSection<'_>) -> Option<CapacityPlan> {
         }
     }
     let plan = CapacityPlan {
+        quantity: section.read_text("search").filter(|name| name != "rate"),
         objectives,
         settle: section.read_time("settle").unwrap_or(default.settle),
         step_time: section.read_time("step-time").unwrap_or(default.step_time),

@@ -147,7 +147,8 @@ fn a_search_for_capacity_survives() {
     let objectives = ["p99 < 20ms", "errors <= 0.1%"];
     let objectives = objectives.map(|text| Objective::parse("", text).unwrap()).to_vec();
     let confirm = Duration::from_secs(20);
-    let capacity = CapacityPlan { objectives, confirm, ..CapacityPlan::default() };
+    let quantity = Some("warehouses".to_owned());
+    let capacity = CapacityPlan { objectives, quantity, confirm, ..CapacityPlan::default() };
     let plan = Plan { capacity: Some(capacity), ..full() };
     let text = to_toml(&plan);
     let again = from_toml(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));

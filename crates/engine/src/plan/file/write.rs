@@ -73,6 +73,7 @@ pub fn to_toml(plan: &Plan) -> String {
         let mut lines = TableBuilder::default();
         let objectives: Vec<String> = capacity.objectives.iter().map(ToString::to_string).collect();
         lines.insert_texts("slo", objectives.iter());
+        lines.insert_text("search", capacity.quantity.as_deref());
         lines.insert_time("settle", Some(capacity.settle));
         lines.insert_time("step-time", Some(capacity.step_time));
         lines.insert_time("confirm", Some(capacity.confirm));

@@ -300,7 +300,7 @@ mod tests {
         let settings = TpccSettings { paced: true, time_scale: 0.1, ..TpccSettings::default() };
         let book = AuditBook::default();
         assert_eq!(book.think_times(&settings), None);
-        for milliseconds in [0, 49, 50, 4_799, 4_800, 12_000] {
+        for milliseconds in [0, 49, 51, 4_799, 4_801, 12_000] {
             book.note_think(Nanos(milliseconds * 1_000_000), settings.time_scale);
         }
         let found = book.think_times(&settings).unwrap();

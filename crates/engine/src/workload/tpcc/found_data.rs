@@ -13,7 +13,7 @@ use crate::plan::Mistake;
 const NO_SUCH_TABLE: u16 = 1146;
 
 /// What the tables hold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct FoundData {
     pub(super) warehouses: u32,
     pub(super) constants: NonUniformConstants,

@@ -5,6 +5,7 @@
 
 mod audit;
 mod check;
+mod databases;
 mod deck;
 mod delivery_log;
 mod found_data;
@@ -15,32 +16,36 @@ mod load;
 mod load_record;
 mod nonuniform;
 mod options;
+mod order_log;
 mod rows;
 mod schema;
 mod terminals;
 mod transactions;
 mod worker;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use anyhow::Context as _;
 
 use crate::base::Stop;
-use crate::client::Target;
-use crate::plan::{OptionSpec, Options};
+use crate::plan::{Mistake, OptionSpec, Options};
 use crate::recorder::{DataVerdicts, LedgerBalance, LoadAudit, WorkloadFacts};
 
 use super::{
-    BoxedWorker, DataAction, DataDeed, DataJob, Endpoint, StatementPreview, WorkerContext,
-    Workload, WorkloadKind,
+    BoxedWorker, DataAction, DataDeed, DataJob, Endpoint, LoadScale, StatementPreview,
+    WorkerContext, Workload, WorkloadKind,
 };
 
 use self::audit::AuditBook;
+use self::databases::DatabaseList;
 use self::delivery_log::DeliveryLog;
 use self::found_data::FoundData;
 use self::inputs::TransactionKind;
 use self::ledger::LedgerBook;
 use self::options::TpccSettings;
+use self::order_log::OrderLog;
 use self::terminals::TerminalQueue;
 use self::transactions::TpccStatement;
 
@@ -72,6 +77,16 @@ impl WorkloadKind for TpccKind {
         // Its own limits for each transaction are judged besides.
         Some("p90<5s")
     }
+    fn load_scale(&self, options: &Options) -> Result<Option<LoadScale>, Mistake> {
+        if !options.switch("paced") {
+            let why = "the load does not grow with the warehouses unless terminals are paced";
+            return Err(Mistake::new("--search warehouses", why).hint("add --paced"));
+        }
+        // Two cycles of a terminal: by then all terminals have thought once.
+        let settle_s = 2.0 * terminals::MEAN_CYCLE_S * options.number("time-scale");
+        let settle = Duration::try_from_secs_f64(settle_s).unwrap_or_default();
+        Ok(Some(LoadScale { name: "warehouses", settle }))
+    }
     fn data_actions(&self) -> &'static [DataAction] {
         DATA_ACTIONS
     }
@@ -84,10 +99,14 @@ impl WorkloadKind for TpccKind {
         endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
         let settings = TpccSettings::from_options(options)?;
+        let databases = DatabaseList::new(endpoint.require_mysql()?, &settings)?;
         let delivery_log = settings.delivery_log.as_deref().map(DeliveryLog::create).transpose()?;
+        let order_log = settings.order_log.as_deref().map(OrderLog::create).transpose()?;
         Ok(Box::new(TpccWorkload {
             settings,
-            target: endpoint.require_mysql()?.clone(),
+            databases,
+            scale: AtomicU32::new(u32::MAX),
+            order_log,
             found: OnceLock::new(),
             audit: AuditBook::default(),
             queue: TerminalQueue::default(),
@@ -119,13 +138,16 @@ const DATA_ACTIONS: &[DataAction] = &[
 /// The workload.
 pub(super) struct TpccWorkload {
     settings: TpccSettings,
-    target: Target,
-    /// What the tables turned out to hold; known after the check.
-    found: OnceLock<FoundData>,
+    databases: DatabaseList,
+    /// What the tables of each database turned out to hold; known after the check.
+    found: OnceLock<Vec<FoundData>>,
+    /// Most warehouses that a load uses.
+    scale: AtomicU32,
     audit: AuditBook,
     /// Paced terminals.
     queue: TerminalQueue,
     delivery_log: Option<DeliveryLog>,
+    order_log: Option<OrderLog>,
     /// What the last `prepare_data` had to tell.
     data_notes: Mutex<Vec<String>>,
     /// What is acknowledged, while somebody wants to know.
@@ -137,9 +159,18 @@ impl TpccWorkload {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the tables hold. Where nobody has looked, as in a dry run, what a load would make.
-    fn found(&self) -> &FoundData {
-        self.found.get_or_init(|| FoundData::planned(&self.settings))
+    /// What the tables of a database hold, as far as a load uses them. Where nobody has looked, as in a dry run, what `prepare`
+    /// would make.
+    fn found_in(&self, database: usize) -> FoundData {
+        let planned = || vec![FoundData::planned(&self.settings); self.databases.all().len()];
+        let there = self.found.get_or_init(planned)[database];
+        let most = self.scale.load(Ordering::Relaxed);
+        FoundData { warehouses: there.warehouses.min(most), ..there }
+    }
+
+    /// The same of the first one; all have as many warehouses, unless all there are were asked for.
+    fn found(&self) -> FoundData {
+        self.found_in(0)
     }
 }
 
@@ -164,10 +195,15 @@ impl Workload for TpccWorkload {
         if self.settings.dry_run {
             return Ok(());
         }
-        let found = FoundData::read(&self.target, &self.settings, stop)?;
+        let databases = self.databases.all().iter();
+        let found = databases.map(|target| FoundData::read(target, &self.settings, stop));
         // Another load may look again; the tables keep their size.
-        let _ = self.found.set(found);
+        let _ = self.found.set(found.collect::<anyhow::Result<_>>()?);
         Ok(())
+    }
+    fn set_scale(&self, scale: u64) -> u64 {
+        self.scale.store(u32::try_from(scale.max(1)).unwrap_or(u32::MAX), Ordering::Relaxed);
+        self.found().warehouses.into()
     }
     fn start_load(&self) {
         self.audit.clear();
@@ -175,11 +211,15 @@ impl Workload for TpccWorkload {
     }
     fn audit_load(&self) -> Option<LoadAudit> {
         self.delivery_log.iter().for_each(DeliveryLog::flush);
+        self.order_log.iter().for_each(OrderLog::flush);
         Some(self.audit.sum_up(&self.settings, self.found().warehouses))
     }
     fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         let mut notes = Vec::new();
-        let made = load::prepare_data(&self.settings, &self.target, job, &mut notes);
+        self.databases.create_missing(job)?;
+        let mut databases = self.databases.all().iter();
+        let made = databases
+            .try_for_each(|target| load::prepare_data(&self.settings, target, job, &mut notes));
         *self.data_notes.lock().unwrap_or_else(PoisonError::into_inner) = notes;
         made
     }
@@ -191,22 +231,24 @@ impl Workload for TpccWorkload {
         StatementPreview { prepare, load: transactions::describe_statements(self.settings.sql) }
     }
     fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
-        load::drop_tables(&self.target, job)
+        self.databases.all().iter().try_for_each(|target| load::drop_tables(target, job))
     }
     fn test_isolation(&self, job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
         let levels: Vec<&str> = self.settings.tested_levels.iter().map(String::as_str).collect();
-        isolation::run_tests(&self.target, &levels, job)
+        isolation::run_tests(self.databases.only()?, &levels, job)
     }
     fn open_ledger(&self, stop: &Stop) -> anyhow::Result<()> {
-        let book = LedgerBook::open(&self.target, self.found().warehouses, stop)?;
+        let book = LedgerBook::open(self.databases.only()?, self.found().warehouses, stop)?;
         *self.ledger.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(book));
         Ok(())
     }
     fn balance_ledger(&self, stop: &Stop) -> anyhow::Result<LedgerBalance> {
         let book = self.ledger().context("no ledger was opened")?;
-        book.balance(&self.target, stop)
+        book.balance(self.databases.only()?, stop)
     }
     fn check_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<DataVerdicts> {
-        check::check_tables(&self.target, &self.settings.schema, job)
+        let databases = self.databases.all().iter();
+        let found = databases.map(|target| check::check_tables(target, &self.settings.schema, job));
+        Ok(self.databases.join_verdicts(found.collect::<anyhow::Result<_>>()?))
     }
 }

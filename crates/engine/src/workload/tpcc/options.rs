@@ -57,6 +57,11 @@ pub(super) struct TpccSettings {
     pub(super) time_scale: f64,
     /// File for the results of deliveries.
     pub(super) delivery_log: Option<PathBuf>,
+    /// File for a line about each committed new order.
+    pub(super) order_log: Option<PathBuf>,
+    /// Databases that sessions are dealt to, and the number of the first; 0 for the one that is named.
+    pub(super) databases: u32,
+    pub(super) first_database: u32,
     /// Deck of 23 cards instead of 240.
     pub(super) small_deck: bool,
     pub(super) dry_run: bool,
@@ -74,6 +79,7 @@ impl Default for TpccSettings {
 /// Most warehouses: ids of orders and rows stay far inside their types.
 const MOST_WAREHOUSES: u64 = 1_000_000;
 const MOST_PARTITIONS: u64 = 1024;
+const MOST_DATABASES: u64 = 100_000;
 
 const METHODS: [&str; 3] = ["auto", "load-data", "insert"];
 
@@ -95,6 +101,9 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("paced", Switch, "off", "terminals key and think, ten per warehouse"),
         spec("time-scale", Number, "1", "paced: factor on keying and think times"),
         spec("delivery-log", Text, "", "file for a line about each delivery"),
+        spec("order-log", Text, "", "file for a line about each committed new order"),
+        spec("databases", Count, "0", "deal sessions to NAME_0, NAME_1 ... for the database NAME"),
+        spec("first-database", Count, "0", "number of the first of several databases"),
         spec("mix", OptionKind::one_of(&["deck240", "deck23"]), "deck240", "deck of cards"),
         spec(
             "isolation",
@@ -103,7 +112,12 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
             "isolation level [repeatable-read]",
         ),
         spec("foreign-keys", Switch, "off", "prepare: declare the foreign keys"),
-        spec("history-key", Switch, "off", "prepare: give table history a primary key"),
+        spec(
+            "history-key",
+            Switch,
+            "off",
+            "prepare: give history a primary key, which some clusters require",
+        ),
         spec("partitions", Count, "0", "prepare: partitions of each table by warehouse"),
         spec("mysql-storage-engine", Text, "innodb", "prepare: storage engine of the tables"),
         spec(
@@ -135,6 +149,8 @@ impl TpccSettings {
         };
         let warehouses = count("warehouses", MOST_WAREHOUSES);
         let partitions = count("partitions", MOST_PARTITIONS);
+        let databases = count("databases", MOST_DATABASES);
+        let first_database = count("first-database", MOST_DATABASES);
         if options.text("warehouses").is_some() && warehouses == 0 {
             let mistake = Mistake::new("--warehouses", "there is no load without a warehouse");
             mistakes.push(mistake.hint("at least 1"));
@@ -152,6 +168,10 @@ impl TpccSettings {
         if foreign_keys && partitions > 1 {
             let why = "partitioned tables have no foreign keys";
             mistakes.push(Mistake::new("--foreign-keys", why).hint("leave out --partitions"));
+        }
+        if databases > 0 && options.switch("paced") {
+            let why = "paced terminals share the sessions of one database";
+            mistakes.push(Mistake::new("--databases", why).hint("leave out --paced"));
         }
         Mistakes::check(mistakes)?;
         Ok(TpccSettings {
@@ -182,6 +202,9 @@ impl TpccSettings {
             paced: options.switch("paced"),
             time_scale,
             delivery_log: options.text("delivery-log").map(PathBuf::from),
+            order_log: options.text("order-log").map(PathBuf::from),
+            databases,
+            first_database,
             small_deck: options.text("mix") == Some("deck23"),
             dry_run: options.switch("mysql-dry-run"),
             schema: options.text("schema").unwrap_or("auto").to_owned(),

@@ -17,7 +17,7 @@ use crate::base::random::Rng;
 /// Think times are cut at ten times their mean, as clause 5.2.5.4 allows.
 const LONGEST_THINK: f64 = 10.0;
 /// Mean time from one transaction of a terminal to the next, seconds: keying and think times weighted by the mix.
-const MEAN_CYCLE_S: f64 = 21.0;
+pub(super) const MEAN_CYCLE_S: f64 = 21.0;
 
 /// One terminal.
 #[derive(Clone, Debug)]

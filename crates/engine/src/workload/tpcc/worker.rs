@@ -27,6 +27,8 @@ const DEFERRED_CLASS: ClassId = ClassId(TransactionKind::ALL.len() as u16);
 pub(super) struct TpccWorker<'a> {
     workload: &'a TpccWorkload,
     part: WorkerContext,
+    /// Its database.
+    database: usize,
     /// In a closed loop the one terminal; paced, the one whose transaction runs.
     terminal: Option<Box<Terminal>>,
     runner: Option<TransactionRunner>,
@@ -39,23 +41,26 @@ pub(super) struct TpccWorker<'a> {
 
 impl<'a> TpccWorker<'a> {
     pub(super) fn new(workload: &'a TpccWorkload, part: WorkerContext) -> TpccWorker<'a> {
-        let found = workload.found();
+        let seed = part.seed;
+        let (database, number) = workload.databases.of_worker(part.worker);
+        let found = workload.found_in(database);
         let terminal = (!workload.settings.paced).then(|| {
-            let number = part.worker as u32;
+            let number = number as u32;
             let place = TerminalPlace {
                 warehouse: number % found.warehouses + 1,
                 district: number / found.warehouses % DISTRICTS + 1,
             };
-            Box::new(Terminal::new(&workload.settings, found, part.seed, number, place))
+            Box::new(Terminal::new(&workload.settings, &found, seed, part.worker as u32, place))
         });
         let (counts, ledger) = (workload.audit.new_counts(), workload.ledger());
         let (runner, current, ending) = (None, None, None);
-        TpccWorker { workload, part, terminal, runner, current, ending, counts, ledger }
+        TpccWorker { workload, part, database, terminal, runner, current, ending, counts, ledger }
     }
 
     /// Opens a session and brings it to the state that transactions need.
     async fn open_runner(&self) -> Result<TransactionRunner, client::Error> {
-        let mut session = self.workload.target.open_session(&self.part.abandon).await?;
+        let target = &self.workload.databases.all()[self.database];
+        let mut session = target.open_session(&self.part.abandon).await?;
         for sql in self.workload.settings.session_sql() {
             let set = session.execute(&mut Tally::default(), sql.as_bytes()).await;
             set.map_err(|event| session.error_from_event(event))?;
@@ -138,7 +143,7 @@ impl Worker for TpccWorker<'_> {
             return Some(now);
         }
         let (transaction, terminal) =
-            queue.take(settings, self.workload.found(), self.part.seed, now)?;
+            queue.take(settings, &self.workload.found(), self.part.seed, now)?;
         self.terminal = terminal;
         let due = transaction.due;
         self.current = Some(transaction);
@@ -147,9 +152,12 @@ impl Worker for TpccWorker<'_> {
 
     fn note_record(&mut self, record: &EventRecord) {
         let Some(transaction) = self.current.take() else { return };
-        let TpccWorkload { settings, queue, delivery_log, .. } = self.workload;
+        let TpccWorkload { settings, queue, delivery_log, order_log, .. } = self.workload;
         if let Some(log) = delivery_log {
             log.note(&transaction, self.ending.as_ref(), record);
+        }
+        if let Some(log) = order_log {
+            log.note(self.part.worker, self.ending.as_ref(), record);
         }
         if !settings.paced {
             return;

@@ -19,7 +19,7 @@ use anyhow::Context as _;
 use super::load_record::{LoadRecord, RECORD_TABLE};
 use super::options::TpccSettings;
 use super::schema::TpccTable;
-use crate::client::{Session, Target};
+use crate::client::{Feature, Session, Target};
 use crate::plan::Mistake;
 use crate::workload::DataJob;
 use crate::workload::fill::current_database;
@@ -47,6 +47,12 @@ pub(super) fn prepare_data(
     configure_session(&mut session)?;
     let there = shapes::check_tables(&mut session)?;
     let record = settle_record(&mut session, settings, job.seed, &there)?;
+    let needs_key = !settings.history_key && requires_keys(&mut session);
+    if needs_key && !there.contains(&TpccTable::History) {
+        notes.push("table history has a key h_id: this server asks for primary keys".to_owned());
+    }
+    let settings =
+        &TpccSettings { history_key: settings.history_key || needs_key, ..settings.clone() };
     units::create_table(&mut session, settings)?;
     for table in TpccTable::ALL.into_iter().filter(|table| !there.contains(table)) {
         units::forget_table(&mut session, table)?;
@@ -100,6 +106,16 @@ fn configure_session(session: &mut Session) -> anyhow::Result<()> {
     let sql = "SET SESSION sql_mode = 'STRICT_TRANS_TABLES', foreign_key_checks = 0";
     session.run_command(sql).context("set the session's variables")?;
     Ok(())
+}
+
+/// Whether the server wants a primary key of each table, as Galera and group replication do. One that can't be asked does not say
+/// so.
+fn requires_keys(session: &mut Session) -> bool {
+    [Feature::KeyRequired, Feature::GroupMembers].into_iter().any(|word| {
+        let sql = session.identity().feature_text(word);
+        let told = sql.and_then(|sql| session.query_scalar(sql).ok().flatten());
+        told.is_some_and(|count| count != "0")
+    })
 }
 
 /// The record of the database, made where there is none.

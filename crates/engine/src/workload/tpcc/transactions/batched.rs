@@ -8,11 +8,35 @@ use super::statements::TpccStatement as S;
 use super::{DeliveredOrders, TransactionEnding};
 use crate::client::ParameterValue;
 use crate::recorder::{EventError, Tally};
-use crate::workload::tpcc::inputs::{MOST_LINES, NewOrderInput, PaymentInput, UNUSED_ITEM};
+use crate::workload::tpcc::inputs::{
+    LineInput, MOST_LINES, NewOrderInput, PaymentInput, UNUSED_ITEM,
+};
 use crate::workload::tpcc::schema::DISTRICTS;
 
+/// Values of a statement, gathered on the stack by functions that don't wait: the statement is written before the session waits, so
+/// a session at rest has no room for them.
+struct ListValues<'a, const MOST: usize> {
+    values: [ParameterValue<'a>; MOST],
+    count: usize,
+}
+
+impl<'a, const MOST: usize> ListValues<'a, MOST> {
+    fn new() -> ListValues<'a, MOST> {
+        ListValues { values: [ParameterValue::Null; MOST], count: 0 }
+    }
+
+    fn add_all<const N: usize>(&mut self, values: [ParameterValue<'a>; N]) {
+        self.values[self.count..self.count + N].copy_from_slice(&values);
+        self.count += N;
+    }
+
+    fn as_slice(&self) -> &[ParameterValue<'a>] {
+        &self.values[..self.count]
+    }
+}
+
 /// A row of stock that an order takes from, once for all lines that name it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct StockRow {
     warehouse: u32,
     item: u32,
@@ -42,7 +66,8 @@ pub(super) async fn run_new_order(
     runner.run(tally, S::InsertOrder, &values).await?;
     runner.run(tally, S::InsertNewOrder, &[w, d, uint(order)]).await?;
     let prices = read_prices(runner, tally, input).await?;
-    let mut stock = stock_rows(input);
+    let (mut stock, count) = stock_rows(input);
+    let stock = &mut stock[..count];
     for rows in stock.chunk_by_mut(|a, b| a.warehouse == b.warehouse) {
         lock_stock(runner, tally, d, rows).await?;
     }
@@ -57,17 +82,37 @@ pub(super) async fn run_new_order(
     for rows in stock.chunk_by(|a, b| a.warehouse == b.warehouse) {
         update_stock(runner, tally, warehouse, rows).await?;
     }
-    let amounts = line_amounts(input, &prices);
-    let mut values = Vec::with_capacity(9 * MOST_LINES);
+    let inserted = lines.iter().filter(|line| line.item != UNUSED_ITEM).count();
+    runner.prepare(S::InsertLines, inserted).await?;
+    push_lines(runner, (warehouse, order), input, &prices, stock);
+    runner.run_pipeline(tally).await?;
+    if input.is_rolled_back() {
+        runner.end_transaction(tally, S::Rollback).await?;
+        return Ok(TransactionEnding::RolledBack);
+    }
+    runner.end_transaction(tally, S::Commit).await?;
+    Ok(TransactionEnding::Ordered { district: input.district, order })
+}
+
+/// The lines of an order, but for an item that is not there.
+fn push_lines(
+    runner: &mut TransactionRunner,
+    (warehouse, order): (u32, u32),
+    input: &NewOrderInput,
+    prices: &[i64; MOST_LINES],
+    stock: &[StockRow],
+) {
+    let amounts = line_amounts(input, prices);
+    let mut values = ListValues::<{ 9 * MOST_LINES }>::new();
     let mut inserted = 0;
-    for LinePlan { number, line } in order_lines(lines) {
+    for LinePlan { number, line } in order_lines(input.lines()) {
         let same =
             |row: &&StockRow| (row.warehouse, row.item) == (line.supply_warehouse, line.item);
         let Some(row) = stock.iter().find(same) else { continue };
         inserted += 1;
-        values.extend([
-            w,
-            d,
+        values.add_all([
+            uint(warehouse),
+            uint(input.district),
             uint(order),
             uint(number),
             uint(line.item),
@@ -77,35 +122,27 @@ pub(super) async fn run_new_order(
             row.info.value(),
         ]);
     }
-    runner.run_list(tally, S::InsertLines, inserted, &values).await?;
-    if input.is_rolled_back() {
-        runner.end_transaction(tally, S::Rollback).await?;
-        return Ok(TransactionEnding::RolledBack);
-    }
-    runner.end_transaction(tally, S::Commit).await?;
-    Ok(TransactionEnding::Ordered { district: input.district, order })
+    runner.push_list(S::InsertLines, inserted, values.as_slice());
 }
 
-/// The rows of stock that an order takes from, by warehouse and item.
-fn stock_rows(input: &NewOrderInput) -> Vec<StockRow> {
-    let mut stock: Vec<StockRow> = Vec::with_capacity(MOST_LINES);
+/// The rows of stock that an order takes from, by warehouse and item, and how many there are.
+fn stock_rows(input: &NewOrderInput) -> ([StockRow; MOST_LINES], usize) {
+    let mut stock = [StockRow::default(); MOST_LINES];
+    let mut count = 0;
     let valid = order_lines(input.lines()).filter(|plan| plan.line.item != UNUSED_ITEM);
     for LinePlan { line, .. } in valid {
         let same =
             |row: &&mut StockRow| (row.warehouse, row.item) == (line.supply_warehouse, line.item);
-        match stock.iter_mut().find(same) {
+        match stock[..count].iter_mut().find(same) {
             Some(row) => row.lines += 1,
-            None => stock.push(StockRow {
-                warehouse: line.supply_warehouse,
-                item: line.item,
-                quantity: 0,
-                taken: 0,
-                lines: 1,
-                info: DistrictInfo::from_bytes(&[]),
-            }),
+            None => {
+                let (warehouse, item) = (line.supply_warehouse, line.item);
+                stock[count] = StockRow { warehouse, item, lines: 1, ..StockRow::default() };
+                count += 1;
+            }
         }
     }
-    stock
+    (stock, count)
 }
 
 /// Prices in cents, by the place of the line; 0 for an item that is not there.
@@ -115,11 +152,9 @@ async fn read_prices(
     input: &NewOrderInput,
 ) -> Result<[i64; MOST_LINES], EventError> {
     let lines = input.lines();
-    let mut values = [ParameterValue::Null; MOST_LINES];
-    for (value, line) in values.iter_mut().zip(lines) {
-        *value = uint(line.item);
-    }
-    runner.run_list(tally, S::ReadItems, lines.len(), &values[..lines.len()]).await?;
+    runner.prepare(S::ReadItems, lines.len()).await?;
+    push_items(runner, lines);
+    runner.run_pipeline(tally).await?;
     let mut prices = [-1; MOST_LINES];
     let rows = runner
         .result(0)
@@ -141,6 +176,12 @@ async fn read_prices(
     }
 }
 
+fn push_items(runner: &mut TransactionRunner, lines: &[LineInput]) {
+    let mut values = ListValues::<MOST_LINES>::new();
+    lines.iter().for_each(|line| values.add_all([uint(line.item)]));
+    runner.push_list(S::ReadItems, lines.len(), values.as_slice());
+}
+
 fn line_amounts(input: &NewOrderInput, prices: &[i64; MOST_LINES]) -> [AmountText; MOST_LINES] {
     let mut amounts = [AmountText::from_cents(0); MOST_LINES];
     for ((amount, line), price) in amounts.iter_mut().zip(input.lines()).zip(prices) {
@@ -156,14 +197,10 @@ async fn lock_stock(
     district: ParameterValue<'static>,
     rows: &mut [StockRow],
 ) -> Result<(), EventError> {
-    let mut values = [ParameterValue::Null; MOST_LINES + 2];
-    values[0] = district;
-    values[1] = uint(rows[0].warehouse);
-    for (value, row) in values[2..].iter_mut().zip(&*rows) {
-        *value = uint(row.item);
-    }
     let count = rows.len();
-    runner.run_list(tally, S::LockStocks, count, &values[..count + 2]).await?;
+    runner.prepare(S::LockStocks, count).await?;
+    push_stock_keys(runner, district, rows);
+    runner.run_pipeline(tally).await?;
     let found = runner.result(0).map_or(0, |found| found.row_count());
     for place in 0..found {
         let Some(mut read) = runner.result(0).and_then(|found| found.row(place)) else { break };
@@ -181,6 +218,17 @@ async fn lock_stock(
     }
 }
 
+fn push_stock_keys(
+    runner: &mut TransactionRunner,
+    district: ParameterValue<'static>,
+    rows: &[StockRow],
+) {
+    let mut values = ListValues::<{ MOST_LINES + 2 }>::new();
+    values.add_all([district, uint(rows[0].warehouse)]);
+    rows.iter().for_each(|row| values.add_all([uint(row.item)]));
+    runner.push_list(S::LockStocks, rows.len(), values.as_slice());
+}
+
 /// Writes back rows of stock of one warehouse.
 async fn update_stock(
     runner: &mut TransactionRunner,
@@ -188,23 +236,25 @@ async fn update_stock(
     home: u32,
     rows: &[StockRow],
 ) -> Result<(), EventError> {
-    let mut values = Vec::with_capacity(9 * MOST_LINES + 2);
-    let mut push_cases = |value_of: &dyn Fn(&StockRow) -> ParameterValue<'static>| {
-        for row in rows {
-            values.extend([uint(row.item), value_of(row)]);
-        }
-    };
-    push_cases(&|row| ParameterValue::Int(row.quantity));
-    push_cases(&|row| uint(row.taken));
-    push_cases(&|row| uint(row.lines));
-    values.push(uint(u32::from(rows[0].warehouse != home)));
-    for row in rows {
-        values.extend([uint(row.item), uint(row.lines)]);
-    }
-    values.push(uint(rows[0].warehouse));
-    values.extend(rows.iter().map(|row| uint(row.item)));
-    runner.run_list(tally, S::UpdateStocks, rows.len(), &values).await?;
+    runner.prepare(S::UpdateStocks, rows.len()).await?;
+    push_stock_changes(runner, home, rows);
+    runner.run_pipeline(tally).await?;
     runner.expect_changed(S::UpdateStocks, 0, rows.len() as u64)
+}
+
+fn push_stock_changes(runner: &mut TransactionRunner, home: u32, rows: &[StockRow]) {
+    let mut values = ListValues::<{ 9 * MOST_LINES + 2 }>::new();
+    let mut add_cases = |value_of: &dyn Fn(&StockRow) -> ParameterValue<'static>| {
+        rows.iter().for_each(|row| values.add_all([uint(row.item), value_of(row)]));
+    };
+    add_cases(&|row| ParameterValue::Int(row.quantity));
+    add_cases(&|row| uint(row.taken));
+    add_cases(&|row| uint(row.lines));
+    values.add_all([uint(u32::from(rows[0].warehouse != home))]);
+    rows.iter().for_each(|row| values.add_all([uint(row.item), uint(row.lines)]));
+    values.add_all([uint(rows[0].warehouse)]);
+    rows.iter().for_each(|row| values.add_all([uint(row.item)]));
+    runner.push_list(S::UpdateStocks, rows.len(), values.as_slice());
 }
 
 pub(super) async fn run_payment(
@@ -238,62 +288,79 @@ pub(super) async fn run_delivery(
     carrier: u32,
 ) -> Result<TransactionEnding, EventError> {
     let w = uint(warehouse);
-    let mut orders: Vec<(u32, u32)> = Vec::with_capacity(DISTRICTS as usize);
+    let mut orders = DeliveredOrders::default();
     for district in 1..=DISTRICTS {
         runner.run(tally, S::LockOldestOrder, &[w, uint(district)]).await?;
         if let Some(order) = runner.first_row().and_then(|mut row| row.next_int()) {
-            orders.push((district, order as u32));
+            orders[district as usize - 1] = order as u32;
         }
     }
-    if orders.is_empty() {
+    let count = undelivered(&orders).count();
+    if count == 0 {
         runner.end_transaction(tally, S::Commit).await?;
-        return Ok(TransactionEnding::Delivered { orders: DeliveredOrders::default() });
+        return Ok(TransactionEnding::Delivered { orders });
     }
-    let count = orders.len();
-    let mut keys = vec![uint(carrier)];
-    for (district, order) in &orders {
-        keys.extend([w, uint(*district), uint(*order)]);
-    }
-    runner.run_list(tally, S::DeleteNewOrders, count, &keys[1..]).await?;
+    run_on_orders(runner, tally, S::DeleteNewOrders, None, (warehouse, &orders)).await?;
     runner.expect_changed(S::DeleteNewOrders, 0, count as u64)?;
-    let customers = read_by_district(runner, tally, S::ReadOrderCustomers, &keys[1..], 0).await?;
-    runner.run_list(tally, S::SetCarriers, count, &keys).await?;
+    run_on_orders(runner, tally, S::ReadOrderCustomers, None, (warehouse, &orders)).await?;
+    let customers = read_by_district(runner, 0);
+    run_on_orders(runner, tally, S::SetCarriers, Some(carrier), (warehouse, &orders)).await?;
     runner.expect_changed(S::SetCarriers, 0, count as u64)?;
     // Before the sum: rows that this transaction has changed are seen whenever its snapshot was taken.
-    runner.run_list(tally, S::SetDeliveryDates, count, &keys[1..]).await?;
-    let sums = read_by_district(runner, tally, S::SumLinesByOrder, &keys[1..], 2).await?;
-    for (district, _) in &orders {
-        let (sum, customer) = (sums[*district as usize], customers[*district as usize]);
+    run_on_orders(runner, tally, S::SetDeliveryDates, None, (warehouse, &orders)).await?;
+    run_on_orders(runner, tally, S::SumLinesByOrder, None, (warehouse, &orders)).await?;
+    let sums = read_by_district(runner, 2);
+    for (district, _) in undelivered(&orders) {
+        let (sum, customer) = (sums[district as usize], customers[district as usize]);
         let (Some(cents), Some(customer)) = (sum, customer) else {
             return runner.read_row(S::SumLinesByOrder, usize::MAX, |_| None);
         };
         let amount = AmountText::from_cents(cents);
-        let values = [amount.value(), w, uint(*district), uint(customer as u32)];
+        let values = [amount.value(), w, uint(district), uint(customer as u32)];
         runner.run(tally, S::DeliverCustomer, &values).await?;
         runner.expect_changed(S::DeliverCustomer, 0, 1)?;
     }
     runner.end_transaction(tally, S::Commit).await?;
-    Ok(TransactionEnding::Delivered { orders: by_district(&orders) })
+    Ok(TransactionEnding::Delivered { orders })
 }
 
-/// Orders with their districts, as a list by district.
-pub(super) fn by_district(orders: &[(u32, u32)]) -> DeliveredOrders {
-    let mut all = DeliveredOrders::default();
-    for (district, order) in orders {
-        all[*district as usize - 1] = *order;
-    }
-    all
+/// The orders with their districts.
+pub(super) fn undelivered(orders: &DeliveredOrders) -> impl Iterator<Item = (u32, u32)> + '_ {
+    (1..).zip(orders).filter(|(_, order)| **order > 0).map(|(district, order)| (district, *order))
 }
 
-/// Runs a statement that gives a district and a number in each row; gives the numbers by district.
-async fn read_by_district(
+/// Runs a statement on all orders of a warehouse, behind a value of its own if it has one.
+async fn run_on_orders(
     runner: &mut TransactionRunner,
     tally: &mut Tally,
     statement: S,
-    keys: &[ParameterValue<'_>],
+    first: Option<u32>,
+    (warehouse, orders): (u32, &DeliveredOrders),
+) -> Result<(), EventError> {
+    runner.prepare(statement, undelivered(orders).count()).await?;
+    push_order_keys(runner, statement, first, (warehouse, orders));
+    runner.run_pipeline(tally).await
+}
+
+fn push_order_keys(
+    runner: &mut TransactionRunner,
+    statement: S,
+    first: Option<u32>,
+    (warehouse, orders): (u32, &DeliveredOrders),
+) {
+    let mut values = ListValues::<{ 3 * DISTRICTS as usize + 1 }>::new();
+    first.into_iter().for_each(|value| values.add_all([uint(value)]));
+    for (district, order) in undelivered(orders) {
+        values.add_all([uint(warehouse), uint(district), uint(order)]);
+    }
+    runner.push_list(statement, undelivered(orders).count(), values.as_slice());
+}
+
+/// The numbers by district of a result that has a district and a number in each row.
+fn read_by_district(
+    runner: &TransactionRunner,
     digits: u32,
-) -> Result<[Option<i64>; DISTRICTS as usize + 1], EventError> {
-    runner.run_list(tally, statement, keys.len() / 3, keys).await?;
+) -> [Option<i64>; DISTRICTS as usize + 1] {
     let mut numbers = [None; DISTRICTS as usize + 1];
     if let Some(found) = runner.result(0) {
         for mut row in (0..found.row_count()).filter_map(|row| found.row(row)) {
@@ -303,5 +370,5 @@ async fn read_by_district(
             }
         }
     }
-    Ok(numbers)
+    numbers
 }

@@ -104,7 +104,7 @@ impl LastName {
 }
 
 /// What a line of an order says of its district: 24 characters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DistrictInfo([u8; 24]);
 
 impl DistrictInfo {

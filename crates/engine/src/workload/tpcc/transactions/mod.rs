@@ -109,6 +109,7 @@ async fn run_batched(
     input: &TransactionInput,
 ) -> Result<TransactionEnding, EventError> {
     let warehouse = place.warehouse;
+    runner.clear_pipeline();
     match input {
         TransactionInput::NewOrder(order) => {
             batched::run_new_order(runner, tally, warehouse, order).await

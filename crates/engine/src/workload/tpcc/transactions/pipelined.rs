@@ -1,13 +1,13 @@
 //! The statements of `plain`, several of them sent before the replies to the first are read. What needs a reply waits for it,
 //! and a COMMIT of changes always goes alone: a server that refuses one statement runs those behind it all the same.
 
-use super::TransactionEnding;
-use super::batched::by_district;
+use super::batched::undelivered;
 use super::clauses::{DistrictInfo, LastName, LinePlan, WarehouseName, order_lines, restock, uint};
 use super::money::AmountText;
 use super::plain::{middle_customer, read_bad_credit, read_bad_credit_data, read_stock};
 use super::runner::TransactionRunner;
 use super::statements::TpccStatement as S;
+use super::{DeliveredOrders, TransactionEnding};
 use crate::client::ParameterValue;
 use crate::recorder::{EventError, Tally};
 use crate::workload::tpcc::inputs::{
@@ -16,7 +16,7 @@ use crate::workload::tpcc::inputs::{
 use crate::workload::tpcc::schema::DISTRICTS;
 
 /// What an order's line needs of the rows that were read for it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct ReadLine {
     plan: LinePlan,
     price_cents: i64,
@@ -45,9 +45,10 @@ pub(super) async fn run_new_order(
     let order = runner.read_row(S::LockDistrict, 0, |mut row| row.next_int())? as u32;
     runner.expect_changed(S::AdvanceDistrict, 1, 1)?;
     runner.read_row(S::ReadCustomerTax, 2, |mut row| row.next_scaled(4))?;
-    let mut lines: Vec<ReadLine> = Vec::with_capacity(MOST_LINES);
+    let mut read = [ReadLine::default(); MOST_LINES];
+    let mut count = 0;
     for plan in order_lines(input.lines()).filter(|plan| plan.line.item != UNUSED_ITEM) {
-        let place = 3 + 2 * lines.len();
+        let place = 3 + 2 * count;
         let price_cents = runner.read_row(S::ReadItem, place, |mut row| row.next_scaled(2))?;
         let (mut quantity, info) = runner.read_row(S::LockStock, place + 1, read_stock)?;
         let same = |known: &&ReadLine| {
@@ -55,17 +56,19 @@ pub(super) async fn run_new_order(
             (one.supply_warehouse, one.item) == (other.supply_warehouse, other.item)
         };
         // It was read before the line before it took from it.
-        if let Some(before) = lines.iter().rev().find(same) {
+        if let Some(before) = read[..count].iter().rev().find(same) {
             quantity = restock(before.quantity, before.plan.line.quantity);
         }
-        lines.push(ReadLine { plan, price_cents, quantity, info });
+        read[count] = ReadLine { plan, price_cents, quantity, info };
+        count += 1;
     }
+    let lines = &read[..count];
     let count = uint(input.lines().len() as u32);
     let is_local = uint(u32::from(input.is_local(warehouse)));
     let values = [w, d, uint(order), uint(input.customer), count, is_local];
     runner.push(S::InsertOrder, &values).await?;
     runner.push(S::InsertNewOrder, &[w, d, uint(order)]).await?;
-    for read in &lines {
+    for read in lines {
         push_line(runner, (warehouse, input.district, order), read).await?;
     }
     runner.run_pipeline(tally).await?;
@@ -155,9 +158,10 @@ pub(super) async fn run_payment(
         }
         true => {
             let data = read_bad_credit_data(runner, tally, (warehouse, customer), input).await?;
-            let data = ParameterValue::Bytes(&data);
-            let values = [amount.value(), amount.value(), data, cw, cd, key[2]];
+            let text = ParameterValue::Bytes(&data);
+            let values = [amount.value(), amount.value(), text, cw, cd, key[2]];
             runner.push(S::PayBadCustomer, &values).await?;
+            runner.credit_data = data;
             S::PayBadCustomer
         }
     };
@@ -210,14 +214,12 @@ pub(super) async fn run_delivery(
         runner.push(S::LockOldestOrder, &[w, uint(district)]).await?;
     }
     runner.run_pipeline(tally).await?;
-    let mut orders: Vec<(u32, u32)> = Vec::with_capacity(DISTRICTS as usize);
-    for (found, district) in runner.results().iter().zip(1..) {
-        if let Some(order) = found.row(0).and_then(|mut row| row.next_int()) {
-            orders.push((district, order as u32));
-        }
+    let mut orders = DeliveredOrders::default();
+    for (known, found) in orders.iter_mut().zip(runner.results()) {
+        *known = found.row(0).and_then(|mut row| row.next_int()).unwrap_or(0) as u32;
     }
-    for (district, order) in &orders {
-        let key = [w, uint(*district), uint(*order)];
+    for (district, order) in undelivered(&orders) {
+        let key = [w, uint(district), uint(order)];
         runner.push(S::DeleteNewOrder, &key).await?;
         runner.push(S::ReadOrderCustomer, &key).await?;
         runner.push(S::SetCarrier, &[uint(carrier), w, key[1], key[2]]).await?;
@@ -226,25 +228,27 @@ pub(super) async fn run_delivery(
         runner.push(S::SumLines, &key).await?;
     }
     runner.run_pipeline(tally).await?;
-    let mut owed: Vec<(u32, u32, i64)> = Vec::with_capacity(orders.len());
-    for (place, (district, _)) in orders.iter().enumerate() {
-        let first = 5 * place;
+    let mut owed = [(0, 0, 0); DISTRICTS as usize];
+    let mut count = 0;
+    for (district, _) in undelivered(&orders) {
+        let first = 5 * count;
         runner.expect_changed(S::DeleteNewOrder, first, 1)?;
         let customer =
             runner.read_row(S::ReadOrderCustomer, first + 1, |mut row| row.next_int())?;
         runner.expect_changed(S::SetCarrier, first + 2, 1)?;
         let cents = runner.read_row(S::SumLines, first + 4, |mut row| row.next_scaled(2))?;
-        owed.push((*district, customer as u32, cents));
+        owed[count] = (district, customer as u32, cents);
+        count += 1;
     }
-    for (district, customer, cents) in &owed {
-        let amount = AmountText::from_cents(*cents);
-        let values = [amount.value(), w, uint(*district), uint(*customer)];
+    for (district, customer, cents) in owed.into_iter().take(count) {
+        let amount = AmountText::from_cents(cents);
+        let values = [amount.value(), w, uint(district), uint(customer)];
         runner.push(S::DeliverCustomer, &values).await?;
     }
     runner.run_pipeline(tally).await?;
-    for place in 0..owed.len() {
+    for place in 0..count {
         runner.expect_changed(S::DeliverCustomer, place, 1)?;
     }
     runner.end_transaction(tally, S::Commit).await?;
-    Ok(TransactionEnding::Delivered { orders: by_district(&orders) })
+    Ok(TransactionEnding::Delivered { orders })
 }

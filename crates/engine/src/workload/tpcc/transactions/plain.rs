@@ -133,9 +133,10 @@ pub(super) async fn pay_customer(
         }
         true => {
             let data = read_bad_credit_data(runner, tally, (warehouse, customer), input).await?;
-            let data = ParameterValue::Bytes(&data);
-            let values = [amount.value(), amount.value(), data, cw, cd, key[2]];
+            let text = ParameterValue::Bytes(&data);
+            let values = [amount.value(), amount.value(), text, cw, cd, key[2]];
             runner.run(tally, S::PayBadCustomer, &values).await?;
+            runner.credit_data = data;
             S::PayBadCustomer
         }
     };
@@ -162,7 +163,8 @@ pub(super) fn read_bad_credit(mut row: RowReader<'_>) -> Option<bool> {
     Some(row.next_bytes()? == b"BC")
 }
 
-/// Reads what a customer with bad credit has in C_DATA, and puts the payment before it.
+/// Reads what a customer with bad credit has in C_DATA, and puts the payment before it: in the runner's memory, which whoever
+/// has sent it gives back.
 pub(super) async fn read_bad_credit_data(
     runner: &mut TransactionRunner,
     tally: &mut Tally,
@@ -171,7 +173,7 @@ pub(super) async fn read_bad_credit_data(
 ) -> Result<Vec<u8>, EventError> {
     let key = [uint(input.customer_warehouse), uint(input.customer_district), uint(customer)];
     runner.run(tally, S::ReadCustomerData, &key).await?;
-    let mut data = Vec::with_capacity(560);
+    let mut data = std::mem::take(&mut runner.credit_data);
     runner.read_row(S::ReadCustomerData, 0, |mut row| {
         bad_credit_data(&mut data, warehouse, customer, input, row.next_bytes()?);
         Some(())

@@ -24,8 +24,10 @@ pub(in super::super) struct TransactionRunner {
     lists: Vec<Option<CapturableStatement>>,
     results: CapturedResults,
     pipeline: StatementPipeline,
-    /// What the pipeline holds.
-    piped: Vec<TpccStatement>,
+    /// What the pipeline holds, with the lengths of lists.
+    piped: Vec<(TpccStatement, usize)>,
+    /// What a customer with bad credit gets, in memory that is used again.
+    pub(super) credit_data: Vec<u8>,
     clock: RealClock,
     steps: Vec<StepLatency>,
     error_text: String,
@@ -40,6 +42,7 @@ impl TransactionRunner {
             results: CapturedResults::default(),
             pipeline: StatementPipeline::default(),
             piped: Vec::new(),
+            credit_data: Vec::new(),
             clock: RealClock::start_now(),
             steps: Vec::new(),
             error_text: String::new(),
@@ -66,7 +69,11 @@ impl TransactionRunner {
     }
 
     /// Prepares a statement unless that was done.
-    async fn prepare(&mut self, statement: TpccStatement, count: usize) -> Result<(), EventError> {
+    pub(super) async fn prepare(
+        &mut self,
+        statement: TpccStatement,
+        count: usize,
+    ) -> Result<(), EventError> {
         let is_list = statement.has_list();
         if is_list && self.lists.is_empty() {
             self.lists = vec![None; TpccStatement::COUNT * (LONGEST_LIST + 1)];
@@ -97,23 +104,8 @@ impl TransactionRunner {
         statement: TpccStatement,
         values: &[ParameterValue<'_>],
     ) -> Result<(), EventError> {
-        self.run_list(tally, statement, 1, values).await
-    }
-
-    /// Runs a statement with a list of this length.
-    pub(super) async fn run_list(
-        &mut self,
-        tally: &mut Tally,
-        statement: TpccStatement,
-        count: usize,
-        values: &[ParameterValue<'_>],
-    ) -> Result<(), EventError> {
-        self.prepare(statement, count).await?;
-        let prepared = match statement.has_list() {
-            true => &self.lists[list_place(statement, count)],
-            false => &self.fixed[statement as usize],
-        };
-        let prepared = prepared.as_ref().expect("it was just prepared");
+        self.prepare(statement, 1).await?;
+        let prepared = self.fixed[statement as usize].as_ref().expect("it was just prepared");
         let began = self.clock.now();
         let ran = self
             .session
@@ -151,10 +143,21 @@ impl TransactionRunner {
         if self.fixed[statement as usize].is_none() {
             self.prepare(statement, 1).await?;
         }
-        let prepared = self.fixed[statement as usize].as_ref().expect("it was prepared");
-        self.pipeline.push(prepared, values);
-        self.piped.push(statement);
+        self.push_list(statement, 1, values);
         Ok(())
+    }
+
+    /// The same for a statement with a list of this length, which was prepared. It waits for nothing, so values that are gathered for
+    /// it take no room while the session does.
+    pub(super) fn push_list(
+        &mut self,
+        statement: TpccStatement,
+        count: usize,
+        values: &[ParameterValue<'_>],
+    ) {
+        let prepared = find_prepared(&self.fixed, &self.lists, (statement, count));
+        self.pipeline.push(prepared, values);
+        self.piped.push((statement, count));
     }
 
     /// Forgets what was added and not sent.
@@ -166,16 +169,13 @@ impl TransactionRunner {
     /// Sends what was added. Its results are there by place until the next statement. As a step it is timed as the whole
     /// round, under the name of its first statement.
     pub(super) async fn run_pipeline(&mut self, tally: &mut Tally) -> Result<(), EventError> {
-        let Some(first) = self.piped.first().copied() else { return Ok(()) };
+        let Some((first, _)) = self.piped.first().copied() else { return Ok(()) };
         let began = self.clock.now();
-        let TransactionRunner { session, fixed, pipeline, piped, results, .. } = self;
-        let statement_at = |place: usize| {
-            let statement: TpccStatement = piped[place];
-            fixed[statement as usize].as_ref().expect("it was prepared when it was added")
-        };
+        let TransactionRunner { session, fixed, lists, pipeline, piped, results, .. } = self;
+        let statement_at = |place: usize| find_prepared(fixed, lists, piped[place]);
         let ran = session.execute_pipelined(tally, pipeline, statement_at, results).await;
         self.note_end(tally, first, began, ran.is_err());
-        for statement in &self.piped[1..] {
+        for (statement, _) in &self.piped[1..] {
             count_statement(tally, *statement);
         }
         self.clear_pipeline();
@@ -256,6 +256,19 @@ impl TransactionRunner {
         self.error_text = format!("{}: {why}", statement.step_name());
         EventError { kind: EventErrorKind::Check, code }
     }
+}
+
+/// A statement that was prepared, with a list of this length if it has one.
+fn find_prepared<'a>(
+    fixed: &'a [Option<CapturableStatement>],
+    lists: &'a [Option<CapturableStatement>],
+    (statement, count): (TpccStatement, usize),
+) -> &'a CapturableStatement {
+    let prepared = match statement.has_list() {
+        true => &lists[list_place(statement, count)],
+        false => &fixed[statement as usize],
+    };
+    prepared.as_ref().expect("it was prepared before it is used")
 }
 
 fn list_place(statement: TpccStatement, count: usize) -> usize {
