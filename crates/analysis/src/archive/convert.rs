@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::recorded_names::{RecordedErrorKind, TrialEnding};
+use super::tally::TallyRecord;
 use super::types::{
-    Counters, ErrorRecord, IntervalRecord, SampleRecord, TallyRecord, Trial, UnopenedRecord,
-    VariableRecord,
+    Counters, ErrorRecord, IntervalRecord, SampleRecord, Trial, UnopenedRecord, VariableRecord,
 };
 use crate::base::StopReason;
 use crate::probe::{ProbeSample, SampleValues};

@@ -35,6 +35,7 @@ mod reader;
 mod recorded_names;
 mod replay;
 mod share;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -59,10 +60,11 @@ pub use recorded_names::{
     TrialEnding, WatchEventKind,
 };
 pub use share::{SHARE_TEXT, ShareRecord};
+pub use tally::TallyRecord;
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,
-    RunMeta, RunRecord, RunState, SampleRecord, ServerRecord, StageRecord, StepRecord, TallyRecord,
-    Trial, UnopenedRecord, VariableRecord,
+    RunMeta, RunRecord, RunState, SampleRecord, ServerRecord, StageRecord, StepRecord, Trial,
+    UnopenedRecord, VariableRecord,
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
 pub use warmed::WarmedRecord;

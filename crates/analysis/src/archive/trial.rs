@@ -9,7 +9,8 @@ use super::hlog::{self, HistogramKind};
 use super::old_folders;
 use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
 use super::share::ShareRecord;
-use super::types::{ErrorRecord, IntervalRecord, StageRecord, TallyRecord, Trial, UnopenedRecord};
+use super::tally::TallyRecord;
+use super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
 use crate::recorder::{
     Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts, new_histogram,

@@ -9,6 +9,7 @@ use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
 use super::share::ShareRecord;
+use super::tally::TallyRecord;
 use super::warmed::WarmedRecord;
 use crate::recorder::{
     CrashRound, DataVerdicts, Histogram, LoadAudit, MeasuredFigures, ReplayTotals, SparseHistogram,
@@ -419,36 +420,6 @@ pub struct UnopenedRecord {
     pub worker: usize,
     /// The cause.
     pub why: String,
-}
-
-/// What a load counted: `bytes_received` and `bytes_sent`, and the workload's counters by the names that it gives them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct TallyRecord(BTreeMap<String, u64>);
-
-impl TallyRecord {
-    /// What was counted under this name; 0 if nothing was.
-    pub fn count(&self, name: &str) -> u64 {
-        self.0.get(name).copied().unwrap_or(0)
-    }
-
-    /// The same to be changed.
-    pub fn count_mut(&mut self, name: &str) -> &mut u64 {
-        self.0.entry(name.to_owned()).or_insert(0)
-    }
-
-    /// All that was counted, by name.
-    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.0.iter().map(|(name, count)| (name.as_str(), *count))
-    }
-
-    /// Adds another tally.
-    pub fn add(&mut self, other: &TallyRecord) {
-        for (name, count) in &other.0 {
-            let sum = self.count_mut(name);
-            *sum = sum.saturating_add(*count);
-        }
-    }
 }
 
 /// Errors of one class and code.

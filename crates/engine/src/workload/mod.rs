@@ -4,6 +4,7 @@
 
 pub mod cpu;
 mod data_action;
+mod data_reach;
 mod endpoint;
 mod error_rule;
 mod event_loop;
@@ -26,6 +27,7 @@ mod recorded;
 pub mod replay;
 pub mod slap;
 pub mod sql;
+mod statement_preview;
 mod thread_clock;
 pub mod threads;
 pub mod tpcc;
@@ -41,10 +43,12 @@ use crate::recorder::{
 };
 
 pub use data_action::{DataAction, DataDeed};
+pub use data_reach::{DataReach, LoadScale};
 pub use endpoint::{Endpoint, EndpointKind};
 pub use error_rule::ErrorRule;
 pub use event_loop::BoxedWorker;
 pub use recorded::{RecordedKind, RecordedLoad};
+pub use statement_preview::StatementPreview;
 
 /// All kinds of workload, in the order of `sweat bench --help`.
 pub const KINDS: &[&dyn WorkloadKind] = &[
@@ -135,15 +139,6 @@ pub fn declare_facts<'a>(
 /// The workload that does nothing: what it measures is the driver.
 pub fn idle_workload() -> Box<dyn Workload> {
     Box::new(null::NullWorkload)
-}
-
-/// What a workload would send, in words that are SQL where they can be: for a dry run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StatementPreview {
-    /// To make the data.
-    pub prepare: Vec<String>,
-    /// In the load, with holes for values.
-    pub load: Vec<String>,
 }
 
 /// A kind of workload: its name, its options, how to build it.
@@ -353,30 +348,6 @@ pub trait Workload: Send + Sync {
     fn cleanup_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<()> {
         Ok(())
     }
-}
-
-/// A quantity of a workload's data, in steps of one, with which its load grows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadScale {
-    /// What is counted, as users name it: `warehouses`.
-    pub name: &'static str,
-    /// How long a load takes until it is as large as its scale says.
-    pub settle: std::time::Duration,
-}
-
-/// What of its tables a load reaches.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DataReach {
-    /// The first table, in words.
-    pub table: String,
-    /// Rows of a table that the load may touch.
-    pub rows: u64,
-    /// Rows of the largest table.
-    pub rows_there: u64,
-    /// Share of the rows of all tables, 0 to 1.
-    pub share: f64,
-    /// Options that say as much, for those that nobody gave.
-    pub options: Vec<(String, String)>,
 }
 
 /// Which of the workers this is.
