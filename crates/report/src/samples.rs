@@ -585,16 +585,12 @@ pub(super) fn capacity_sample() -> RunFindings {
         trial
     }));
     findings.capacity = Some(CapacityFinding {
-        quantity: None,
-        confirmed: None,
-        first_failing: None,
         objectives: vec!["p99 < 20ms".to_owned()],
         confirmed_per_s: Some(4700.0),
         first_failing_per_s: Some(5000.0),
         why: Some("p99 26 ms against 20 ms".to_owned()),
-        ill_posed: None,
         steps: steps.iter().enumerate().map(step).collect(),
-        notes: Vec::new(),
+        ..CapacityFinding::default()
     });
     findings
 }
