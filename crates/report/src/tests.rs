@@ -393,8 +393,8 @@ fn samples() -> [(&'static str, RunFindings); 9] {
         ("replayed-variants", samples::replay_variants_sample()),
         ("audited", samples::audit_sample()),
         ("measured", samples::figures_sample()),
-        ("operations", samples::costs_sample()),
-        ("operations-compared", samples::cost_changes_sample()),
+        ("operations", operation_samples::costs_sample()),
+        ("operations-compared", operation_samples::cost_changes_sample()),
     ]
 }
 

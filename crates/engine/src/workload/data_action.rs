@@ -1,4 +1,4 @@
-//! What can be done with the data of some workloads, beside making, loading and removing them.
+//! What can be done with the data of some workloads, beside making, loading and removing them; what of them a load reaches.
 
 /// One such deed, as a workload offers it.
 #[derive(Clone, Copy, Debug)]
@@ -20,4 +20,19 @@ pub enum DataDeed {
     Isolation,
     /// The server of a sandbox is killed in the middle of a load, and its data are looked at once it is back.
     Crash,
+}
+
+/// What of its tables a load reaches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataReach {
+    /// The first table, in words.
+    pub table: String,
+    /// Rows of a table that the load may touch.
+    pub rows: u64,
+    /// Rows of the largest table.
+    pub rows_there: u64,
+    /// Share of the rows of all tables, 0 to 1.
+    pub share: f64,
+    /// Options that say as much, for those that nobody gave.
+    pub options: Vec<(String, String)>,
 }

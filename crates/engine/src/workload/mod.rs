@@ -40,7 +40,7 @@ use crate::recorder::{
     LedgerBalance, LoadAudit, MeasuredFigures, StepLatency, Tally, WorkloadFacts,
 };
 
-pub use data_action::{DataAction, DataDeed};
+pub use data_action::{DataAction, DataDeed, DataReach};
 pub use endpoint::{Endpoint, EndpointKind};
 pub use error_rule::ErrorRule;
 pub use event_loop::BoxedWorker;
@@ -185,7 +185,7 @@ pub trait WorkloadKind: Sync {
     fn ends_by_itself(&self) -> bool {
         false
     }
-    /// Whether its data are made at the start of each run and removed at its end, so that nobody need make them before.
+    /// Whether its data are made at the start of each run and removed at its end.
     fn makes_data_in_run(&self) -> bool {
         false
     }
@@ -340,21 +340,6 @@ pub trait Workload: Send + Sync {
     fn cleanup_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<()> {
         Ok(())
     }
-}
-
-/// What of its tables a load reaches.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DataReach {
-    /// The first table, in words.
-    pub table: String,
-    /// Rows of a table that the load may touch.
-    pub rows: u64,
-    /// Rows of the largest table.
-    pub rows_there: u64,
-    /// Share of the rows of all tables, 0 to 1.
-    pub share: f64,
-    /// Options that say as much, for those that nobody gave.
-    pub options: Vec<(String, String)>,
 }
 
 /// Which of the workers this is.

@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_scale_fixes_the_counts() {
-        let settings = settings(&[("only", "select_key,truncate"), ("scale", "0.02")]);
+        let settings = settings(&[("only", "select_key,truncate"), ("count-scale", "0.02")]);
         let counts: Vec<u64> =
             settings.operations.iter().map(|row| first_count(row, &settings)).collect();
         assert_eq!(counts, [4, 1]);
