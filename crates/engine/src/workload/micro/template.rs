@@ -219,7 +219,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::operation::RoundStep;
-    use super::super::operations::OPERATIONS;
+    use super::super::operations::operations;
     use super::*;
 
     fn text(sql: &'static str, number: u64) -> String {
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn the_table_has_no_hole_that_nothing_fills() {
         let mut names = BTreeSet::new();
-        for operation in OPERATIONS {
+        for operation in operations() {
             assert!(names.insert(operation.name), "{} is there twice", operation.name);
             let around = operation.before.iter().chain(operation.after).map(|step| match step {
                 RoundStep::Once(sql) | RoundStep::Each(sql) => *sql,
