@@ -13,8 +13,9 @@ use crate::workload::micro::list_operations;
 
 /// The workload.
 const KIND: &str = "micro";
-/// Its option that is called otherwise here.
-const STORAGE_ENGINE: &str = "mysql-storage-engine";
+/// Its options that are called otherwise here, and how: among those of all loads these names have another meaning.
+const RENAMED: [(&str, &str, &str); 2] =
+    [("mysql-storage-engine", "engine", "ENGINE"), ("count-scale", "scale", "N")];
 /// Flags of a load that have no meaning here: operations run one by one, and end by themselves.
 const NOT_HERE: &[&str] = &[
     "threads",
@@ -39,12 +40,9 @@ const NAME_WIDTH: usize = 22;
 
 pub(super) fn command() -> Command {
     let specs = find_kind(KIND).map(|kind| kind.option_specs()).unwrap_or_default();
-    let command = bench::workload_command(Command::new(KIND), &specs)
+    let mut command = bench::workload_command(Command::new(KIND), &specs)
         .about("Time single operations: connect, insert, select, join, alter ...")
         .mut_arg("engine", |arg| arg.long("load-engine"))
-        .mut_arg(bench::option_id(STORAGE_ENGINE), |arg| {
-            arg.long("engine").alias(STORAGE_ENGINE).hide_short_help(false).value_name("ENGINE")
-        })
         .mut_arg("time", |arg| arg.help("Stop after this time [default: after all rounds]"))
         .arg(
             switch_flag("list")
@@ -58,6 +56,11 @@ pub(super) fn command() -> Command {
              sweat micro --list --only=join\n  \
              sweat compare RUN --base RUN",
         );
+    for (option, name, value) in RENAMED {
+        command = command.mut_arg(bench::option_id(option), |arg| {
+            arg.long(name).alias(option).hide_short_help(false).value_name(value)
+        });
+    }
     command.mut_args(|arg| match NOT_HERE.contains(&arg.get_id().as_str()) {
         true => arg.hide(true),
         false => arg,

@@ -15,7 +15,7 @@ use crate::cli::{World, end, err, expect, is_under_way, out, signal, until};
 use crate::fixture::{self, Fixture};
 
 /// Tiny tables, counts and rounds.
-const TINY: &[(&str, &str)] = &[("rows", "1000"), ("scale", "0.02"), ("rounds", "1")];
+const TINY: &[(&str, &str)] = &[("rows", "1000"), ("count-scale", "0.02"), ("rounds", "1")];
 const SCHEMAS: &str = "SELECT GROUP_CONCAT(SCHEMA_NAME) FROM information_schema.SCHEMATA \
     WHERE SCHEMA_NAME LIKE 'sweat%'";
 
@@ -227,6 +227,7 @@ fn a_run_cleans_up_and_two_runs_are_one_table() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 
     // Ctrl-C keeps what was measured, and leaves no schema.
+    let world = World::new();
     let own = ["cut", "--only=select_key,update_key", "--rounds=10000"];
     let child = world.start(&[&base[..], &own].concat());
     until("the load is under way", || is_under_way(&world));

@@ -10,6 +10,8 @@ mod json;
 mod junit;
 mod markdown;
 pub mod openmetrics;
+#[cfg(test)]
+mod operation_samples;
 mod order_entry;
 mod overlay;
 #[cfg(test)]

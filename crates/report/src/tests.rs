@@ -394,8 +394,8 @@ fn samples() -> [(&'static str, RunFindings); 10] {
         ("audited", samples::audit_sample()),
         ("measured", samples::figures_sample()),
         ("merged", analyse_run(&fixture_runs::merged_run())),
-        ("operations", samples::costs_sample()),
-        ("operations-compared", samples::cost_changes_sample()),
+        ("operations", operation_samples::costs_sample()),
+        ("operations-compared", operation_samples::cost_changes_sample()),
     ]
 }
 

@@ -93,26 +93,21 @@ pub fn compare_runs(
     }
     let design = if how.paired { StudyDesign::Paired } else { StudyDesign::Unpaired };
     let rule = DecisionRule { alpha: ALPHA, margin: how.margin };
-    let named_units: Vec<(&str, Vec<&ComparisonUnit>)> = sides
+    let mut cost_changes =
+        costs::changes_between_runs((&base_name, base), (&name, other), design, how.margin);
+    // Events are rounds of what was measured one by one: how many there were says nothing.
+    let rated = if cost_changes.is_empty() { &sides[..] } else { &[] };
+    let named_units: Vec<(&str, Vec<&ComparisonUnit>)> = rated
         .iter()
         .zip(&units)
         .map(|((_, name), units)| (*name, units.iter().collect()))
         .collect();
     let deciding = metric_name(&how.metric).unwrap_or(METRIC);
     let mut comparisons = judge::judge_variants(&named_units, design, rule, deciding, &notes);
-    let mut cost_changes =
-        costs::changes_between_runs((&base_name, base), (&name, other), design, how.margin);
-    if !cost_changes.is_empty() {
-        // Events are rounds of what was measured: how many there were says nothing.
-        comparisons.clear();
-    }
     let of_costs = cost_changes.iter_mut().map(|one| &mut one.change);
     let mut all: Vec<&mut MetricComparison> = comparisons.iter_mut().chain(of_costs).collect();
     apply_run_noise([base, other], &analysed, &base_name, &mut all);
-    let levels = match cost_changes.is_empty() {
-        true => levels::levels_of_sides(&named_units, deciding),
-        false => Vec::new(),
-    };
+    let levels = levels::levels_of_sides(&named_units, deciding);
     let mut caveats = comparison_caveats(base, other, &differences);
     let bears = |c: &Caveat| c.level != CaveatLevel::Note && c.id != "ONE-RUN";
     caveats.extend(caveats_of_runs(&analysed, |run| &run.results.caveats, bears));

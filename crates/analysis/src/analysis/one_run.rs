@@ -32,9 +32,10 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     };
     let mut caveats = caveats::find_caveats(&input);
     let waits = waits::wait_findings(run);
-    // Levels of load and steps of a search are no alternatives of which one is better.
+    let cost_changes = costs::changes_between_variants(run, &trials, &noise);
+    // Levels of load and steps of a search are no alternatives of which one is better; nor are rates of rounds.
     let is_load = capacity.is_some() || scaling.as_ref().is_some_and(scaling::is_load_sweep);
-    let compared = if is_load {
+    let compared = if is_load || !cost_changes.is_empty() {
         compare::VariantComparisons::default()
     } else {
         compare::compare_variants(run, &trials, &noise)
@@ -42,12 +43,6 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     let (mut replays, mut replay_changes) =
         (replay::replay_findings(run), replay::changes_between_variants(run));
     replay::apply_noise(run, &noise, &mut replays, &mut replay_changes);
-    let mut compared = compared;
-    let cost_changes = costs::changes_between_variants(run, &trials, &noise);
-    if !cost_changes.is_empty() {
-        // Events are rounds of what was measured: how many there were says nothing.
-        (compared.comparisons, compared.levels) = (Vec::new(), Vec::new());
-    }
     let classes = replays.iter().flat_map(|r| r.classes.iter().filter_map(|c| c.change.as_ref()));
     let deciding = compared.comparisons.iter().filter(|c| c.decides);
     let of_costs = cost_changes.iter().map(|one| &one.change);

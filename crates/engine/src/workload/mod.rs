@@ -188,7 +188,7 @@ pub trait WorkloadKind: Sync {
     fn ends_by_itself(&self) -> bool {
         false
     }
-    /// Whether its data are made at the start of each run and removed at its end, so that nobody need make them before.
+    /// Whether its data are made at the start of each run and removed at its end.
     fn makes_data_in_run(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
 //! Which operations are run: by name, by group, with wildcards.
 
 use super::operation::Operation;
-use super::operations::{OPERATIONS, group_names};
+use super::operations::{group_names, operations};
 use crate::plan::{Mistake, unknown_name};
 
 /// Those that `only` names, or all, without those that `skip` names; in the order of the table.
@@ -18,7 +18,7 @@ pub(super) fn choose_operations(
     };
     let is_chosen =
         |one: &&Operation| (only.is_empty() || is_named(&only, one)) && !is_named(&skip, one);
-    let chosen: Vec<&Operation> = OPERATIONS.iter().filter(is_chosen).collect();
+    let chosen: Vec<&Operation> = operations().filter(is_chosen).collect();
     match chosen.is_empty() {
         false => Ok(chosen),
         true => Err(Mistake::new("--skip", "leaves no operation").hint("name fewer")),
@@ -29,7 +29,7 @@ pub(super) fn choose_operations(
 fn words<'t>(flag: &str, list: &'t str) -> Result<Vec<&'t str>, Mistake> {
     let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     for word in &words {
-        let names = OPERATIONS.iter().map(|one| one.name).chain(group_names());
+        let names = operations().map(|one| one.name).chain(group_names());
         if !names.clone().any(|name| is_match(word, name)) {
             let unknown = unknown_name("operation", word, names);
             let near = unknown.hint.filter(|hint| hint.starts_with("did you mean"));
@@ -64,7 +64,7 @@ mod tests {
             ["connect_select_1", "connect_select_row", "select_key"]
         );
         assert_eq!(names("update", "*_all, update_range"), ["update_key", "update_indexed"]);
-        assert_eq!(names("", "").len(), OPERATIONS.len());
+        assert_eq!(names("", "").len(), operations().count());
         assert_eq!(
             names("*rollback", "trx_delete*"),
             ["trx_insert_rollback", "trx_update_rollback"]

@@ -7,6 +7,7 @@ mod operation;
 mod operations;
 mod round;
 mod round_book;
+mod row_operations;
 mod schema;
 mod settings;
 mod template;

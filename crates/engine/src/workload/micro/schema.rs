@@ -29,12 +29,12 @@ struct DataTable {
     columns: &'static str,
     /// It has one row for so many of the largest table.
     one_in: u64,
-    write_row: fn(id: u64, shape: RowShape, out: &mut String),
+    write_row: fn(id: u64, shape: RowPattern, out: &mut String),
 }
 
 /// What values of rows follow from.
 #[derive(Clone, Copy)]
-struct RowShape {
+struct RowPattern {
     rows: u64,
     step: u64,
 }
@@ -172,7 +172,7 @@ impl MicroSchema {
         job: &mut DataJob<'_>,
     ) -> anyhow::Result<()> {
         let total = self.rows / table.one_in;
-        let shape = RowShape { rows: self.rows, step: scatter_step(self.rows) };
+        let shape = RowPattern { rows: self.rows, step: scatter_step(self.rows) };
         let (mut done, mut text) = (0, String::new());
         while done < total && !job.stop.is_set() {
             let last = (done + BATCH).min(total);
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn keys_of_a_table_are_a_permutation_and_half_of_the_joins_miss() {
-        let shape = RowShape { rows: 1_000, step: scatter_step(1_000) };
+        let shape = RowPattern { rows: 1_000, step: scatter_step(1_000) };
         let column = |table: &DataTable, id: u64, place: usize| -> u64 {
             let mut out = String::new();
             (table.write_row)(id, shape, &mut out);

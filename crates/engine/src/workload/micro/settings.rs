@@ -45,7 +45,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("rows", Count, "10000", "rows of the largest table"),
         spec("rounds", Count, "10", "times that each operation is measured"),
         spec("per", Time, "20ms", "length of a round of an operation"),
-        spec("scale", Text, "", "fixed counts instead: the usual ones times this"),
+        spec("count-scale", Text, "", "fixed counts instead: the usual ones times this"),
         spec("limit", Time, "10s", "cut an operation whose round takes longer"),
         spec("schema", Text, "sweat_micro", "schema to make, use and drop"),
         spec("mysql-storage-engine", Text, "", "engine of the tables"),
@@ -81,7 +81,7 @@ impl MicroSettings {
                 false => Err(Mistake::new(format!("--{name}"), "is out of range").hint(range)),
             }
         };
-        let scale = given("scale").map(|text| match text.parse::<f64>() {
+        let scale = given("count-scale").map(|text| match text.parse::<f64>() {
             Ok(scale) if (SCALE_BOUNDS.0..=SCALE_BOUNDS.1).contains(&scale) => Ok(scale),
             _ => Err(Mistake::new("--scale", format!("`{text}` is not a number in range"))
                 .hint("0.0001 to 1000; 1 for the usual counts")),
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn options_have_bounds() {
-        let found = settings(&[("only", "update"), ("scale", "0.5")]).unwrap();
+        let found = settings(&[("only", "update"), ("count-scale", "0.5")]).unwrap();
         assert_eq!((found.operations.len(), found.rows, found.rounds), (4, 10_000, 10));
         assert_eq!((found.scale, found.schema.as_str()), (Some(0.5), "sweat_micro"));
         for (name, value) in [
@@ -132,7 +132,7 @@ mod tests {
             ("rounds", "0"),
             ("per", "1us"),
             ("limit", "2h"),
-            ("scale", "many"),
+            ("count-scale", "many"),
             ("schema", "a`b"),
             ("mysql-storage-engine", "InnoDB; DROP"),
         ] {

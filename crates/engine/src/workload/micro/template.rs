@@ -40,14 +40,14 @@ enum HoleRule {
 
 /// A piece of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TextPiece {
+enum TemplatePiece {
     Text(&'static str),
     Hole(HoleRule),
 }
 
 /// A statement with holes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SqlTemplate(Vec<TextPiece>);
+pub(super) struct SqlTemplate(Vec<TemplatePiece>);
 
 /// Where values come from.
 #[derive(Clone, Debug)]
@@ -93,11 +93,11 @@ impl SqlTemplate {
                 .split_once('}')
                 .and_then(|(name, left)| HoleRule::from_text(name).map(|rule| (rule, left)));
             let Some((rule, left)) = hole else { break };
-            pieces.push(TextPiece::Text(before));
-            pieces.push(TextPiece::Hole(rule));
+            pieces.push(TemplatePiece::Text(before));
+            pieces.push(TemplatePiece::Hole(rule));
             rest = left;
         }
-        pieces.push(TextPiece::Text(rest));
+        pieces.push(TemplatePiece::Text(rest));
         SqlTemplate(pieces)
     }
 
@@ -106,17 +106,17 @@ impl SqlTemplate {
         out.clear();
         for piece in &self.0 {
             match piece {
-                TextPiece::Text(text) => out.extend_from_slice(text.as_bytes()),
-                TextPiece::Hole(rule) => values.write_value(*rule, number, out),
+                TemplatePiece::Text(text) => out.extend_from_slice(text.as_bytes()),
+                TemplatePiece::Hole(rule) => values.write_value(*rule, number, out),
             }
         }
     }
 
     /// The statement with a parameter in each hole.
     pub(super) fn parameter_text(&self) -> String {
-        let text = |piece: &TextPiece| match piece {
-            TextPiece::Text(text) => text,
-            TextPiece::Hole(_) => "?",
+        let text = |piece: &TemplatePiece| match piece {
+            TemplatePiece::Text(text) => text,
+            TemplatePiece::Hole(_) => "?",
         };
         self.0.iter().map(text).collect()
     }
@@ -130,7 +130,7 @@ impl SqlTemplate {
     ) {
         out.clear();
         for piece in &self.0 {
-            if let TextPiece::Hole(rule) = piece {
+            if let TemplatePiece::Hole(rule) = piece {
                 out.push(values.draw_number(*rule, number));
             }
         }
@@ -219,7 +219,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::operation::RoundStep;
-    use super::super::operations::OPERATIONS;
+    use super::super::operations::operations;
     use super::*;
 
     fn text(sql: &'static str, number: u64) -> String {
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn the_table_has_no_hole_that_nothing_fills() {
         let mut names = BTreeSet::new();
-        for operation in OPERATIONS {
+        for operation in operations() {
             assert!(names.insert(operation.name), "{} is there twice", operation.name);
             let around = operation.before.iter().chain(operation.after).map(|step| match step {
                 RoundStep::Once(sql) | RoundStep::Each(sql) => *sql,

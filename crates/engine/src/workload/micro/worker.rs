@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How far an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SlotState {
+enum CountState {
     /// It is not known how many units make a round: this many are tried.
     Searching(u64),
     Counted(u64),
@@ -42,7 +42,7 @@ pub(super) struct MicroWorker<'a> {
     session: Option<Session>,
     thread: Option<ThreadClock>,
     clock: RealClock,
-    slots: Vec<(ReadyOperation, SlotState)>,
+    slots: Vec<(ReadyOperation, CountState)>,
     values: ValueSource,
     /// Rounds that have ended, or that were left out.
     place: u64,
@@ -66,7 +66,7 @@ impl<'a> MicroWorker<'a> {
         }
         let settings = &work.settings;
         let slot = |row: &&'static Operation| {
-            (ReadyOperation::new(row), SlotState::Searching(first_count(row, settings)))
+            (ReadyOperation::new(row), CountState::Searching(first_count(row, settings)))
         };
         let values = ValueSource::new(part.seed, settings.rows, settings.engine.as_deref());
         Ok(MicroWorker {
@@ -87,29 +87,29 @@ impl<'a> MicroWorker<'a> {
 
     fn count(&self) -> u64 {
         match self.slots[self.slot].1 {
-            SlotState::Searching(count) | SlotState::Counted(count) => count,
-            SlotState::Ended => 0,
+            CountState::Searching(count) | CountState::Counted(count) => count,
+            CountState::Ended => 0,
         }
     }
 
     /// No round of this operation follows.
     fn end_operation(&mut self, end: OperationEnd) {
-        self.slots[self.slot].1 = SlotState::Ended;
+        self.slots[self.slot].1 = CountState::Ended;
         self.place += 1;
         self.work.lock_book().end_operation(self.slot, end);
     }
 
     fn note_whole(&mut self, count: u64, time: RoundTime) {
         let (operation, state) = &mut self.slots[self.slot];
-        if *state == SlotState::Counted(count) {
+        if *state == CountState::Counted(count) {
             self.work.lock_book().add_round(self.slot, count, time);
             self.place += 1;
             return;
         }
         match next_count(operation.row, &self.work.settings, count, Nanos(time.wall_ns)) {
-            Some(more) => *state = SlotState::Searching(more),
+            Some(more) => *state = CountState::Searching(more),
             None => {
-                *state = SlotState::Counted(count);
+                *state = CountState::Counted(count);
                 self.place += 1;
             }
         }
@@ -167,7 +167,7 @@ impl Worker for MicroWorker<'_> {
         let slots = self.slots.len() as u64;
         while self.place < (self.work.settings.rounds + 1) * slots {
             self.slot = slot_at(self.place, slots);
-            if self.slots[self.slot].1 != SlotState::Ended {
+            if self.slots[self.slot].1 != CountState::Ended {
                 return Some(now);
             }
             self.place += 1;
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_scale_fixes_the_counts() {
-        let settings = settings(&[("only", "select_key,truncate"), ("scale", "0.02")]);
+        let settings = settings(&[("only", "select_key,truncate"), ("count-scale", "0.02")]);
         let counts: Vec<u64> =
             settings.operations.iter().map(|row| first_count(row, &settings)).collect();
         assert_eq!(counts, [4, 1]);
