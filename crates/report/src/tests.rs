@@ -384,7 +384,7 @@ fn several_runs_stand_side_by_side() {
 }
 
 /// Everything that was made by hand.
-fn samples() -> [(&'static str, RunFindings); 7] {
+fn samples() -> [(&'static str, RunFindings); 9] {
     [
         ("compared", samples::comparison_sample()),
         ("swept", samples::sweep_sample()),
@@ -393,6 +393,8 @@ fn samples() -> [(&'static str, RunFindings); 7] {
         ("replayed-variants", samples::replay_variants_sample()),
         ("audited", samples::audit_sample()),
         ("measured", samples::figures_sample()),
+        ("isolated", analyse_run(&fixture_runs::cost_run(true))),
+        ("estimated", analyse_run(&fixture_runs::cost_run(false))),
     ]
 }
 

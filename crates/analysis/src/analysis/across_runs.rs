@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::archive::RunRecord;
 
-use super::{caveats, costs};
 use super::compare::differences::{NONE, VERSION, differing_factors, is_factor, run_differences};
 use super::compare::judge::{self, DecisionRule, StudyDesign};
 use super::compare::levels;
@@ -19,6 +18,7 @@ use super::number_format::{UNKNOWN, format_plural};
 use super::one_run::{analyse_run, withdraw_verdicts};
 use super::sentences::{caveat_texts, mark_unreliable};
 use super::statistics::correction::ALPHA;
+use super::{caveats, costs};
 use super::{noise, replay};
 
 /// Differences that make two runs different experiments.

@@ -25,9 +25,7 @@ pub(super) fn answer_sentences(
     }
     match trials {
         [] => vec![warming_sentence(phases)],
-        [one] if !one.costs().is_empty() => {
-            costs::cost_sentence(one.costs()).into_iter().collect()
-        }
+        [one] if !one.costs().is_empty() => costs::cost_sentence(one.costs()).into_iter().collect(),
         [one] => {
             [Some(load_sentence(one, false)), steady_sentence(one), stalls_sentence(one, false)]
                 .into_iter()

@@ -213,11 +213,7 @@ fn compare_costs(
     found
 }
 
-fn to_change(
-    name: String,
-    group: String,
-    mut change: MetricComparison,
-) -> CostChange {
+fn to_change(name: String, group: String, mut change: MetricComparison) -> CostChange {
     "time_s".clone_into(&mut change.metric);
     let levels = change.levels;
     let (base_s, variant_s) = (levels.map(|l| l.0 / 1e9), levels.map(|l| l.1 / 1e9));
@@ -260,9 +256,8 @@ pub(super) fn change_sentences(changes: &[CostChange]) -> Vec<AnswerSentence> {
         }
     }
     let of_pair = |(variant, base): (&str, &str)| {
-        let own = || {
-            changes.iter().filter(move |c| c.change.variant == variant && c.change.base == base)
-        };
+        let own =
+            || changes.iter().filter(move |c| c.change.variant == variant && c.change.base == base);
         let both: Vec<&CostChange> =
             own().filter(|c| !c.is_mean && c.change.ratio.value.is_some()).collect();
         let words = [

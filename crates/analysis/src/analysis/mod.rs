@@ -29,6 +29,7 @@ pub mod replay;
 mod scaling;
 mod sentences;
 mod series;
+mod server_cost;
 mod settings;
 mod slap_block;
 mod stages;
@@ -51,6 +52,7 @@ pub use compare::{
     InterimResult, detectable_before, judge_interim_pairs, metric_label, metric_name, metric_names,
     metric_value_text,
 };
+pub use costs::speed_word;
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
 pub use findings::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use findings::{
@@ -65,7 +67,10 @@ pub use findings::{
     UnbegunArrivals, VariableFinding, VariantFinding, VariantLevel, WaitFinding, WaitGroup,
     WaitSource, WaitTracingCost, WorkCount,
 };
-pub use costs::speed_word;
+pub use findings::{
+    ClassCostFinding, ClassCostItem, ClassCostMethod, CostWindow, DigestFinding, ServerCostFinding,
+    ServerCostItem,
+};
 pub use findings::{CostChange, CostFinding, FiguresFinding, MedianFigure};
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::WaitsRecord;
+use super::looks::{CounterLook, DigestsRecord};
 use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
 use super::share::ShareRecord;
+pub use super::tally::TallyRecord;
 use super::warmed::WarmedRecord;
 use crate::recorder::{
     DataVerdicts, Histogram, LoadAudit, MeasuredFigures, ReplayTotals, SparseHistogram,
@@ -31,6 +33,8 @@ pub struct RunRecord {
     pub steps: Vec<StepRecord>,
     /// `trials/`.
     pub trials: Vec<Trial>,
+    /// Of these, the loads of one class each, which only tell what the class costs the server.
+    pub class_loads: Vec<Trial>,
     /// `raw/`.
     pub samples: Vec<SampleRecord>,
     /// `variables.json`.
@@ -324,6 +328,12 @@ pub struct Trial {
     pub audit: Option<LoadAudit>,
     /// What the workload itself measured; absent where it measures nothing, and where the load was cut.
     pub figures: Option<MeasuredFigures>,
+    /// The class that ran alone, if one did.
+    pub only_class: Option<String>,
+    /// The server's counters as intervals ended.
+    pub looks: Vec<CounterLook>,
+    /// The statements that the server saw.
+    pub digests: Option<DigestsRecord>,
 }
 
 impl Default for Trial {
@@ -373,6 +383,9 @@ impl Default for Trial {
             replayed: None,
             audit: None,
             figures: None,
+            only_class: None,
+            looks: Vec::new(),
+            digests: None,
         }
     }
 }
@@ -413,36 +426,6 @@ pub struct UnopenedRecord {
     pub worker: usize,
     /// The cause.
     pub why: String,
-}
-
-/// What a load counted: `bytes_received` and `bytes_sent`, and the workload's counters by the names that it gives them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct TallyRecord(BTreeMap<String, u64>);
-
-impl TallyRecord {
-    /// What was counted under this name; 0 if nothing was.
-    pub fn count(&self, name: &str) -> u64 {
-        self.0.get(name).copied().unwrap_or(0)
-    }
-
-    /// The same to be changed.
-    pub fn count_mut(&mut self, name: &str) -> &mut u64 {
-        self.0.entry(name.to_owned()).or_insert(0)
-    }
-
-    /// All that was counted, by name.
-    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.0.iter().map(|(name, count)| (name.as_str(), *count))
-    }
-
-    /// Adds another tally.
-    pub fn add(&mut self, other: &TallyRecord) {
-        for (name, count) in &other.0 {
-            let sum = self.count_mut(name);
-            *sum = sum.saturating_add(*count);
-        }
-    }
 }
 
 /// Errors of one class and code.

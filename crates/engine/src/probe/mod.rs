@@ -3,9 +3,11 @@
 //! `ProbeKind`, its line in `PROBES`, a page in docs/probes.md.
 
 mod classic_look;
+pub mod digests;
 pub mod host;
 pub mod innodb;
 pub mod noise;
+mod own_cost;
 mod probed_server;
 pub mod process;
 pub mod processlist;
@@ -21,6 +23,7 @@ pub mod variables;
 pub mod waits;
 
 pub use classic_look::{ClassicLook, ClassicLooker};
+pub use own_cost::{LOOK, cost_counters, measure_own_cost};
 pub use probed_server::{ProbeError, ProbedServer};
 pub use process::process_cpu_s;
 pub use sampler::{Sampler, find_probes};

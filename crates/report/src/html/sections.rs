@@ -19,8 +19,8 @@ use super::escape::{escape_html, script_json, sentence_html, unbroken_numbers};
 use super::legend::{background_legend, curve_legend};
 use super::plot::{Plot, PlotFrame, SMALL, WIDE};
 use super::{
-    bars, capacity, capitalize_first, costs, histograms, levels, plot_data, record, replay, run_plots,
-    scaling, spectrum, tables, verdicts, waits,
+    bars, capacity, capitalize_first, costs, histograms, levels, plot_data, record, replay,
+    run_plots, scaling, server_cost, spectrum, tables, verdicts, waits,
 };
 
 /// All of it, in order: the answer, then the picture or the table that the command is about, caveats, and the rest.
@@ -61,6 +61,7 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
         time_section(findings, &main, &time, &ground),
         loads_section(&findings.results, &still),
         if is_waits { String::new() } else { waits },
+        server_cost::server_cost_section(findings),
         record::costs_section(&findings.results),
         record::errors_section(&findings.results),
         server_section(findings, &more, &time, &ground),

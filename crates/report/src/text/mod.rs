@@ -8,6 +8,7 @@ mod load_audit;
 mod loads;
 mod replay;
 mod scaling;
+pub(super) mod server_cost;
 mod sides;
 mod state;
 mod summary;
@@ -27,8 +28,8 @@ use crate::analysis::{
 use crate::archive::ServerRecord;
 
 use super::{ReportDetail, ReportFormat, ReportStyle};
-pub use explain::{caveat_explanation_text, caveat_list_text, stall_cause_text};
 pub(super) use costs::cost_interval;
+pub use explain::{caveat_explanation_text, caveat_list_text, stall_cause_text};
 pub(super) use sides::side_facts;
 use table::TextTable;
 pub use table::{shorten_cell, truncate_text};
@@ -95,6 +96,7 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
         writeln!(out)?;
         write_details(only, out)?;
     }
+    server_cost::write_server_costs(findings, out)?;
     waits::write_waits(findings, out)?;
     state::write_state(results, &findings.noise, out)?;
     write_end(results, paint, out)?;

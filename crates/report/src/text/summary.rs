@@ -7,7 +7,10 @@ use std::io::{self, Write};
 use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
-use super::{compare, costs, figures, load_audit, loads, replay, scaling, state, variants_table, waits};
+use super::{
+    compare, costs, figures, load_audit, loads, replay, scaling, server_cost, state,
+    variants_table, waits,
+};
 use crate::analysis::number_format::{
     format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,
 };
@@ -183,7 +186,10 @@ fn write_run_table(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
         return variants_table(findings).write(WIDTH, out);
     }
     match &results.trials[..] {
-        [only] if findings.replays.is_empty() => write_load(results, only, out),
+        [only] if findings.replays.is_empty() => {
+            server_cost::write_classes_alone(findings, out)?;
+            write_load(results, only, out)
+        }
         _ if findings.scaling.is_some() || findings.capacity.is_some() => Ok(()),
         _ if !results.cost_changes.is_empty() => Ok(()),
         _ if results.comparisons.is_empty() && findings.replays.is_empty() => {

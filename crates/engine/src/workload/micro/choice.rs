@@ -8,14 +8,16 @@ use crate::plan::{Mistake, unknown_name};
 ///
 /// # Errors
 /// A word that names none, or none is left.
-pub(super) fn choose_operations(only: &str, skip: &str) -> Result<Vec<&'static Operation>, Mistake> {
+pub(super) fn choose_operations(
+    only: &str,
+    skip: &str,
+) -> Result<Vec<&'static Operation>, Mistake> {
     let (only, skip) = (words("--only", only)?, words("--skip", skip)?);
     let is_named = |words: &[&str], one: &Operation| {
         words.iter().any(|word| is_match(word, one.name) || is_match(word, one.group))
     };
-    let is_chosen = |one: &&Operation| {
-        (only.is_empty() || is_named(&only, one)) && !is_named(&skip, one)
-    };
+    let is_chosen =
+        |one: &&Operation| (only.is_empty() || is_named(&only, one)) && !is_named(&skip, one);
     let chosen: Vec<&Operation> = OPERATIONS.iter().filter(is_chosen).collect();
     match chosen.is_empty() {
         false => Ok(chosen),
@@ -25,14 +27,14 @@ pub(super) fn choose_operations(only: &str, skip: &str) -> Result<Vec<&'static O
 
 /// The words of a list, each of which names some operation.
 fn words<'t>(flag: &str, list: &'t str) -> Result<Vec<&'t str>, Mistake> {
-    let words: Vec<&str> =
-        list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
     for word in &words {
         let names = OPERATIONS.iter().map(|one| one.name).chain(group_names());
         if !names.clone().any(|name| is_match(word, name)) {
             let unknown = unknown_name("operation", word, names);
             let near = unknown.hint.filter(|hint| hint.starts_with("did you mean"));
-            let all = || format!("`sweat micro --list` shows them; groups: {}", group_names().join(", "));
+            let all =
+                || format!("`sweat micro --list` shows them; groups: {}", group_names().join(", "));
             return Err(Mistake::new(flag, unknown.why + &format!(": {word}"))
                 .hint(near.unwrap_or_else(all)));
         }
@@ -57,10 +59,16 @@ mod tests {
 
     #[test]
     fn names_groups_and_wildcards_choose() {
-        assert_eq!(names("select_key, connect_*", ""), ["connect_select_1", "connect_select_row", "select_key"]);
+        assert_eq!(
+            names("select_key, connect_*", ""),
+            ["connect_select_1", "connect_select_row", "select_key"]
+        );
         assert_eq!(names("update", "*_all, update_range"), ["update_key", "update_indexed"]);
         assert_eq!(names("", "").len(), OPERATIONS.len());
-        assert_eq!(names("*rollback", "trx_delete*"), ["trx_insert_rollback", "trx_update_rollback"]);
+        assert_eq!(
+            names("*rollback", "trx_delete*"),
+            ["trx_insert_rollback", "trx_update_rollback"]
+        );
     }
 
     #[test]

@@ -29,7 +29,8 @@ const DROP_S: RoundStep = Once("DROP TABLE s");
 const DROP_D: RoundStep = Once("DROP TABLE d");
 const WITH_S: &[RoundStep] = &[Once(MAKE_S)];
 const WITHOUT_S: &[RoundStep] = &[DROP_S];
-const WITH_D: &[RoundStep] = &[Once("CREATE TABLE d LIKE t"), Once("INSERT INTO d SELECT * FROM t")];
+const WITH_D: &[RoundStep] =
+    &[Once("CREATE TABLE d LIKE t"), Once("INSERT INTO d SELECT * FROM t")];
 const WITHOUT_D: &[RoundStep] = &[DROP_D];
 const INSERT_S: &str = "INSERT INTO s (id, k, c) VALUES ({n}, {n}, 'a row of its own')";
 const MAKE_A: &str = "CREATE TABLE a{n} (id INT NOT NULL PRIMARY KEY){engine}";
@@ -177,18 +178,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "insert_mixed_order",
         group: "insert",
         before: WITH_S,
-        unit: &[Write(
-            "INSERT INTO s (id, k, c) VALUES ({mixed}, {n}, 'a row of its own')",
-            ONE,
-        )],
+        unit: &[Write("INSERT INTO s (id, k, c) VALUES ({mixed}, {n}, 'a row of its own')", ONE)],
         after: WITHOUT_S,
         ..PLAIN
     },
     Operation {
         name: "insert_no_key",
         group: "insert",
-        before: &[Once("CREATE TABLE s (id INT NOT NULL, k INT NOT NULL, \
-            c CHAR(30) NOT NULL){engine}")],
+        before: &[Once(
+            "CREATE TABLE s (id INT NOT NULL, k INT NOT NULL, \
+            c CHAR(30) NOT NULL){engine}",
+        )],
         unit: &[Write(INSERT_S, ONE)],
         after: WITHOUT_S,
         ..PLAIN
@@ -196,20 +196,21 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "insert_5_indexes",
         group: "insert",
-        before: &[Once("CREATE TABLE s (id INT NOT NULL PRIMARY KEY, k INT NOT NULL, \
-            c CHAR(30) NOT NULL, KEY (k), KEY (c), KEY (k, c), KEY (c, k), KEY (c(5))){engine}")],
-        unit: &[Write(
-            "INSERT INTO s (id, k, c) VALUES ({n}, {mixed}, 'row {mixed}')",
-            ONE,
+        before: &[Once(
+            "CREATE TABLE s (id INT NOT NULL PRIMARY KEY, k INT NOT NULL, \
+            c CHAR(30) NOT NULL, KEY (k), KEY (c), KEY (k, c), KEY (c, k), KEY (c(5))){engine}",
         )],
+        unit: &[Write("INSERT INTO s (id, k, c) VALUES ({n}, {mixed}, 'row {mixed}')", ONE)],
         after: WITHOUT_S,
         ..PLAIN
     },
     Operation {
         name: "insert_auto_increment",
         group: "insert",
-        before: &[Once("CREATE TABLE s (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, \
-            k INT NOT NULL, c CHAR(30) NOT NULL){engine}")],
+        before: &[Once(
+            "CREATE TABLE s (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, \
+            k INT NOT NULL, c CHAR(30) NOT NULL){engine}",
+        )],
         unit: &[Write("INSERT INTO s (k, c) VALUES ({n}, 'a row of its own')", ONE)],
         after: WITHOUT_S,
         ..PLAIN
@@ -566,12 +567,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ..PLAIN
     },
     // Transactions.
-    Operation {
-        name: "trx_empty",
-        group: "trx",
-        unit: &[Run("BEGIN"), Run("COMMIT")],
-        ..PLAIN
-    },
+    Operation { name: "trx_empty", group: "trx", unit: &[Run("BEGIN"), Run("COMMIT")], ..PLAIN },
     Operation {
         name: "trx_insert_commit",
         group: "trx",
@@ -605,11 +601,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "trx_update_commit",
         group: "trx",
-        unit: &[
-            Run("BEGIN"),
-            Write("UPDATE m SET v = v + 1 WHERE id = {key}", ONE),
-            Run("COMMIT"),
-        ],
+        unit: &[Run("BEGIN"), Write("UPDATE m SET v = v + 1 WHERE id = {key}", ONE), Run("COMMIT")],
         ..PLAIN
     },
     Operation {
@@ -626,11 +618,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "trx_delete_rollback",
         group: "trx",
         before: WITH_D,
-        unit: &[
-            Run("BEGIN"),
-            Write("DELETE FROM d WHERE id = {scattered}", ONE),
-            Run("ROLLBACK"),
-        ],
+        unit: &[Run("BEGIN"), Write("DELETE FROM d WHERE id = {scattered}", ONE), Run("ROLLBACK")],
         after: WITHOUT_D,
         most: All,
         ..PLAIN

@@ -80,7 +80,8 @@ impl ReadyOperation {
                 RoundStep::Once(sql) => (false, *sql),
                 RoundStep::Each(sql) => (true, *sql),
             };
-            let ready = |(is_each, sql)| ReadyStep { is_each, template: SqlTemplate::from_sql(sql) };
+            let ready =
+                |(is_each, sql)| ReadyStep { is_each, template: SqlTemplate::from_sql(sql) };
             steps.iter().map(step).map(ready).collect()
         };
         ReadyOperation {
@@ -219,10 +220,8 @@ impl RoundContext<'_> {
 
     async fn prepare(&mut self, template: &SqlTemplate) -> Result<PreparedStatement, RoundError> {
         let prepared = self.session.prepare(&template.parameter_text()).await;
-        prepared.map_err(|error| RoundError {
-            error: error.to_event_error(),
-            text: error.to_string(),
-        })
+        prepared
+            .map_err(|error| RoundError { error: error.to_event_error(), text: error.to_string() })
     }
 
     /// One unit; gives the time that its statements took.

@@ -90,8 +90,7 @@ impl OperationRounds {
         // Of what was cut or failed nothing is told: what it did is not what was asked.
         let times = if self.end.is_some() { &[][..] } else { &self.times[..] };
         let per_unit = |ns: u64| ns as f64 / self.count.max(1) as f64;
-        let cpu: Option<Vec<f64>> =
-            times.iter().map(|time| time.cpu_ns.map(per_unit)).collect();
+        let cpu: Option<Vec<f64>> = times.iter().map(|time| time.cpu_ns.map(per_unit)).collect();
         MeasuredCost {
             name: operation.name.to_owned(),
             group: operation.group.to_owned(),
@@ -154,8 +153,9 @@ mod tests {
         assert_eq!(figures.costs[2].remark, "cut after 3 of 10");
         assert!(figures.costs[3].wall_ns.is_empty(), "it never ran");
         assert_eq!(figures.costs[3].rows, 10_000);
-        assert_eq!(figures.notes, [
-            "[CUT] update_range: a round took longer than 10s: cut after 3 of 10"
-        ]);
+        assert_eq!(
+            figures.notes,
+            ["[CUT] update_range: a round took longer than 10s: cut after 3 of 10"]
+        );
     }
 }

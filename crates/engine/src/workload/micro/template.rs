@@ -89,9 +89,9 @@ impl SqlTemplate {
     pub(super) fn from_sql(sql: &'static str) -> SqlTemplate {
         let (mut pieces, mut rest) = (Vec::new(), sql);
         while let Some((before, behind)) = rest.split_once('{') {
-            let hole = behind.split_once('}').and_then(|(name, left)| {
-                HoleRule::from_text(name).map(|rule| (rule, left))
-            });
+            let hole = behind
+                .split_once('}')
+                .and_then(|(name, left)| HoleRule::from_text(name).map(|rule| (rule, left)));
             let Some((rule, left)) = hole else { break };
             pieces.push(TextPiece::Text(before));
             pieces.push(TextPiece::Hole(rule));
@@ -231,7 +231,10 @@ mod tests {
 
     #[test]
     fn holes_are_filled_by_rule() {
-        assert_eq!(text("CREATE TABLE a{n} (id INT){engine}", 3), "CREATE TABLE a3 (id INT) ENGINE=InnoDB");
+        assert_eq!(
+            text("CREATE TABLE a{n} (id INT){engine}", 3),
+            "CREATE TABLE a3 (id INT) ENGINE=InnoDB"
+        );
         assert_eq!(text("{from:100} {to:100}", 2), "101 200");
         assert_eq!(text("{many:2}", 2), "(3,3,'a row of its own'),(4,4,'a row of its own')");
         assert_eq!(text("{n} {what} {n}", 1), "1 {what} {n}");
@@ -257,7 +260,8 @@ mod tests {
 
     #[test]
     fn a_prepared_statement_has_a_parameter_in_each_hole() {
-        let template = SqlTemplate::from_sql("SELECT c FROM t WHERE id BETWEEN {low:9} AND {high:9}");
+        let template =
+            SqlTemplate::from_sql("SELECT c FROM t WHERE id BETWEEN {low:9} AND {high:9}");
         assert_eq!(template.parameter_text(), "SELECT c FROM t WHERE id BETWEEN ? AND ?");
         let mut out = Vec::new();
         template.draw_parameters(1, &mut ValueSource::new(1, 1_000, None), &mut out);

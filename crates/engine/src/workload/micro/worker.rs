@@ -126,12 +126,7 @@ fn first_count(row: &Operation, settings: &MicroSettings) -> u64 {
 }
 
 /// How many units to try after these took so long; `None` once they are enough.
-fn next_count(
-    row: &Operation,
-    settings: &MicroSettings,
-    count: u64,
-    took: Nanos,
-) -> Option<u64> {
+fn next_count(row: &Operation, settings: &MicroSettings, count: u64, took: Nanos) -> Option<u64> {
     let (per, most) = (Nanos::from(settings.per), row.most.with_rows(settings.rows).max(1));
     if settings.scale.is_some() || count >= most || took.0 * 10 >= per.0 * 8 {
         return None;

@@ -51,9 +51,7 @@ use self::bind::ServerAnswers;
 use self::dictionary::Dictionary;
 use self::formula::{FormulaName, OwnedScalar};
 use self::program::{MixProgram, StatementPlan, compile_program};
-use self::spec::{
-    DataSource, LoginSpec, MixSpec, NamedFormula, PickOrder, RuleSpec, SessionSpec,
-};
+use self::spec::{DataSource, LoginSpec, MixSpec, NamedFormula, PickOrder, RuleSpec, SessionSpec};
 use self::table::{MixTable, TableOwner, quote_name};
 use self::ycsb::TableKeys;
 
@@ -494,6 +492,9 @@ impl Workload for MixWorkload {
     }
     fn counters(&self) -> &'static [CounterSpec] {
         COUNTERS
+    }
+    fn can_run_class_alone(&self) -> bool {
+        true
     }
     fn step_names(&self) -> Vec<String> {
         self.assumed.steps.clone()

@@ -46,7 +46,10 @@ impl<'a> TpccWorker<'a> {
                 warehouse: number % found.warehouses + 1,
                 district: number / found.warehouses % DISTRICTS + 1,
             };
-            Box::new(Terminal::new(&workload.settings, found, part.seed, number, place))
+            let settings = &workload.settings;
+            let mut terminal = Terminal::new(settings, found, part.seed, number, place);
+            terminal.only = part.only_class.and_then(|c| TransactionKind::ALL.get(c).copied());
+            Box::new(terminal)
         });
         let (counts, ledger) = (workload.audit.new_counts(), workload.ledger());
         let (runner, current, ending) = (None, None, None);
