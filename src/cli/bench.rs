@@ -29,6 +29,7 @@ pub(super) use listener::TerminalListener;
 
 pub(super) fn command() -> Command {
     let mut command = add_all_flags(Command::new("bench"))
+        .args(flags::isolate_flags())
         .about("Run a load and measure it")
         .override_usage("sweat bench WORKLOAD [prepare|run|cleanup] [OPTIONS]")
         .subcommand_value_name("WORKLOAD")
@@ -147,6 +148,7 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     };
     let command = data_action::add_action_flags(command, actions);
     let command = add_own_flags(flags::add_workload_flags(command, &kind.option_specs()));
+    let command = command.args(flags::isolate_flags());
     // Those who run a file want to see what is in it; the help of the others is long enough.
     let command = command.arg(flags::dry_run_flag().hide(kind.bare_word_option().is_none()));
     add_endpoint_flags(command, kind.endpoint_kind()).after_help(examples)

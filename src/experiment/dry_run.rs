@@ -139,6 +139,7 @@ fn describe_step(
             own(&["the load for a while with its instruments on, and off, and on again"])
         }
         StepKind::Dump => own(&["SET GLOBAL innodb_buffer_pool_dump_now = ON"]),
+        StepKind::ClassLoad { name, .. } => vec![format!("events of class {name} alone")],
         StepKind::WarmUp { .. } => own(&["the load, not counted"]),
         StepKind::Load { over, .. } => {
             let load = trial::apply_overrides(&plan.load, over);

@@ -5,12 +5,14 @@
 mod bare_load;
 mod capacity;
 mod change;
+mod counter_watch;
 mod crash;
 pub mod doctor;
 mod dry_run;
 mod error_log;
 mod estimate;
 mod facts;
+mod isolate;
 mod machine;
 mod monitor;
 mod noise;

@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
+use super::counter_watch::CostWatch;
 use super::run_context::RunContext;
 use super::system::SystemUnderTest;
 use crate::archive::{self, Counters};
@@ -61,6 +62,21 @@ impl<'scope> RunMonitor<'scope> {
         let pid = self.server_pid(environment);
         let seen = counters_now(self.session.as_mut(), pid).unwrap_or_else(|_| BTreeMap::new());
         archive::finite_counters(&seen.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Begins to look at what a load costs the server.
+    pub(super) fn start_cost_watch(
+        &mut self,
+        environment: &SystemUnderTest,
+        run: &RunContext<'_>,
+    ) -> CostWatch {
+        let pid = self.server_pid(environment);
+        CostWatch::start(self.session.as_mut(), environment, pid, run)
+    }
+
+    /// Ends it.
+    pub(super) fn end_cost_watch(&mut self, watch: CostWatch, run: &RunContext<'_>, trial: &str) {
+        watch.stop(self.session.as_mut(), run, trial);
     }
 
     /// The server's process, where it is known and on this machine.

@@ -15,7 +15,10 @@ use super::sweep::SweepSchedule;
 use super::system::SystemUnderTest;
 use super::trial::{self, TrialPosition};
 use super::waits::{self, WaitsWatch};
-use super::{RunListener, facts, noise, pool_instances, preflight, resolved, settings, share};
+use super::{
+    RunListener, counter_watch, facts, isolate, noise, pool_instances, preflight, resolved,
+    settings, share,
+};
 use crate::analysis;
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason, private};
@@ -23,6 +26,7 @@ use crate::client::Target;
 use crate::driver;
 use crate::plan::{Mistakes, Plan, WarmPlan};
 use crate::probe::noise::NoiseChecks;
+use crate::recorder::Recording;
 use crate::server::journal::Journal;
 use crate::server::{ServerControl, Settings};
 use crate::warm::{self, DumpPlan, WarmContext, WarmOutcome};
@@ -101,6 +105,7 @@ pub fn run_schedule(
     let record = facts::server_record(&environment, stop)?;
     let workload = trial::build_workload(&plan.workload, environment.target().into())?;
     share::check_workload(plan, &*workload)?;
+    isolate::check_isolation(plan, &*workload)?;
     driver::check_engine(&plan.load, &*workload)?;
     if !plan.prepare {
         workload.check_ready(stop)?;
@@ -128,6 +133,7 @@ pub fn run_schedule(
         facts::write_reach(&run, &*workload);
     }
     let result = std::thread::scope(|scope| {
+        counter_watch::record_own_cost(plan, &environment, &run);
         let monitoring = RunMonitor::start_sampling(scope, plan, &environment, &run)?;
         let workload = &*workload;
         let mut walk = StepRunner {
@@ -140,6 +146,7 @@ pub fn run_schedule(
             first_start: None,
             journal: None,
             care,
+            class_events: Vec::new(),
         };
         let complaints = ErrorLogBaseline::from_server(&mut walk.environment);
         let result = walk.run_steps(schedule);
@@ -190,6 +197,8 @@ pub(super) struct StepRunner<'a, 'k, 'scope> {
     pub(super) journal: Option<Journal>,
     /// How closely to look at the machine beside each load.
     pub(super) care: Option<NoiseChecks>,
+    /// Good events of the last load, by class.
+    pub(super) class_events: Vec<u64>,
 }
 
 impl StepRunner<'_, '_, '_> {
@@ -211,6 +220,10 @@ impl StepRunner<'_, '_, '_> {
                 break;
             }
         }
+        let alone = self.run_classes_alone(number)?;
+        if alone.0 != RunState::Done {
+            return Ok(alone);
+        }
         Ok(match run.stop.reason() {
             Some(StopReason::Interrupted) => (RunState::Interrupted, None),
             _ => (RunState::Done, None),
@@ -218,7 +231,7 @@ impl StepRunner<'_, '_, '_> {
     }
 
     /// One step, with a raw look at server and host before and after.
-    fn run_measured_step(
+    pub(super) fn run_measured_step(
         &mut self,
         step: &PlanStep,
         record: &mut StepRecord,
@@ -267,6 +280,9 @@ impl StepRunner<'_, '_, '_> {
             StepKind::Load { pass, over } => {
                 return self.run_load(step, *pass, over, record.number);
             }
+            StepKind::ClassLoad { class, round, .. } => {
+                return self.run_class_alone(*class, *round, record);
+            }
         }?;
         Ok((RunState::Done, None))
     }
@@ -285,14 +301,25 @@ impl StepRunner<'_, '_, '_> {
             step: number,
             settings: self.settings.clone(),
             over: over.clone(),
+            only_class: None,
         };
         let watch = WaitsWatch::start_planned(self.plan, self.run, &self.environment)?;
-        let recording =
-            trial::run_trial(self.run, self.plan, self.workload, &place, &self.environment)?;
+        let recording = self.run_watched_trial(&place)?;
+        self.class_events = recording.total.classes.iter().map(|c| c.response.len()).collect();
         let reached = trial::confirm_run_end(&recording, &self.environment, self.run);
         let ended = watch
             .map_or(Ok(()), |watch| watch.write_and_restore(self.run, &trial::trial_id(&place)));
         combine_results(Ok(reached), ended, self.run)
+    }
+
+    /// A load while somebody looks at what it costs the server.
+    pub(super) fn run_watched_trial(&mut self, place: &TrialPosition) -> anyhow::Result<Recording> {
+        let (run, plan, workload) = (self.run, self.plan, self.workload);
+        let mut watch = self.monitoring.start_cost_watch(&self.environment, run);
+        let counters = &mut watch.counters;
+        let result = trial::run_trial(run, plan, workload, place, &self.environment, counters);
+        self.monitoring.end_cost_watch(watch, run, &trial::trial_id(place));
+        result
     }
 
     pub(super) fn prepare_data(&mut self) -> anyhow::Result<()> {

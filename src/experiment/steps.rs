@@ -72,6 +72,15 @@ pub enum StepKind {
         /// What is not as in the plan's load.
         over: LoadOverrides,
     },
+    /// Run one class of events alone.
+    ClassLoad {
+        /// Its place in the workload's list.
+        class: usize,
+        /// Its name.
+        name: String,
+        /// Which round, from 1.
+        round: u32,
+    },
     /// Have the server write down which pages its pool holds.
     Dump,
     /// Run the load once more, and look what gathering waits costs.
@@ -124,6 +133,7 @@ impl PlanStep {
             StepKind::Settle { .. } => RecordedStepKind::Settle,
             StepKind::WarmUp { .. } => RecordedStepKind::WarmUp,
             StepKind::Load { .. } => RecordedStepKind::Load,
+            StepKind::ClassLoad { .. } => RecordedStepKind::ClassLoad,
             StepKind::Dump => RecordedStepKind::Dump,
             StepKind::WatchCost => RecordedStepKind::WatchCost,
         }
@@ -167,6 +177,7 @@ impl fmt::Display for PlanStep {
                 write!(f, "load, pass {pass}")?;
                 write_overrides(f, over)
             }
+            StepKind::ClassLoad { name, round, .. } => write!(f, "{name} alone, round {round}"),
             StepKind::Dump => f.write_str("save the list of pages in the pool"),
             StepKind::WatchCost => f.write_str("measure the overhead"),
         }

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 
+use super::counter_watch::CounterWatch;
 use super::facts;
 use super::run_context::{RunContext, RunEnd};
 use super::steps::LoadOverrides;
 use super::system::SystemUnderTest;
 use crate::analysis::SteadyWatcher;
 use crate::archive::{
-    ArrivalKind, ArrivalRecord, RunState, SHARE_TEXT, ShareRecord, StageRecord, StepRecord, Trial,
+    ArrivalKind, ArrivalRecord, CounterLook, RunState, SHARE_TEXT, ShareRecord, StageRecord,
+    StepRecord, Trial,
 };
 use crate::base::units::show_time;
 use crate::base::{Clock, Nanos, StopReason, kernel};
@@ -37,6 +39,8 @@ pub(super) struct TrialPosition {
     pub(super) settings: Settings,
     /// What is not as in the plan's load.
     pub(super) over: LoadOverrides,
+    /// The class that runs alone, if one does: its place and its name.
+    pub(super) only_class: Option<(usize, String)>,
 }
 
 /// Builds the workload of a plan.
@@ -100,11 +104,12 @@ pub(super) fn run_trial(
     workload: &dyn Workload,
     place: &TrialPosition,
     environment: &SystemUnderTest,
+    watch: &mut Option<CounterWatch>,
 ) -> anyhow::Result<Recording> {
     // Where there is less than was asked for, the record says how much there was.
     let scale = place.over.scale.map(|scale| workload.set_scale(scale) as f64);
     let classes = workload.class_names();
-    let load = apply_overrides(&plan.load, &place.over);
+    let load = load_at(plan, place);
     let options = recorded_options(&plan.workload, workload);
     let facts = declare_facts(&plan.workload.kind, &options);
     let mut arrival = arrival_record(&load);
@@ -119,6 +124,7 @@ pub(super) fn run_trial(
         value: scale.or(place.over.value),
         settings: place.settings.iter().cloned().collect(),
         step: place.step,
+        only_class: place.only_class.as_ref().map(|(_, name)| name.clone()),
         workload: plan.workload.kind.clone(),
         facts: Some(facts),
         options,
@@ -132,7 +138,11 @@ pub(super) fn run_trial(
         began_ns: run.clock.now().0,
         ..Trial::default()
     });
-    run.notify_listener(|listener| listener.load_started(&classes));
+    // What runs class by class is no load that anybody watches.
+    let is_shown = place.only_class.is_none();
+    if is_shown {
+        run.notify_listener(|listener| listener.load_started(&classes));
+    }
     let stop = run.stop.child_stop();
     *run.lock_watcher() = load.until_steady.then(SteadyWatcher::new);
     let mut silence = environment.target().cloned().and_then(|target| {
@@ -142,7 +152,13 @@ pub(super) fn run_trial(
     let mut on_interval = |interval: &_| {
         silence.iter_mut().for_each(|watch| watch.note_interval(interval));
         run.lock_writer().write_interval(interval);
-        run.notify_listener(|listener| listener.interval_ended(interval));
+        if let Some(watch) = watch.as_mut() {
+            watch.note_interval(interval);
+            write_looks(run, watch.take_looks());
+        }
+        if is_shown {
+            run.notify_listener(|listener| listener.interval_ended(interval));
+        }
         let outlook =
             run.lock_watcher().as_mut().and_then(|watcher| watcher.add_interval(interval));
         if let Some(outlook) = outlook {
@@ -157,6 +173,7 @@ pub(super) fn run_trial(
     workload.start_load();
     let recording = driver::run_load(&load, seed, workload, run.clock, &stop, &mut on_interval);
     *run.lock_watcher() = None;
+    write_looks(run, watch.as_mut().map_or_else(Vec::new, CounterWatch::end_load));
     let mut recording = recording?;
     note_late_start(run, &load, &recording);
     recording.audit = workload.audit_load();
@@ -168,6 +185,22 @@ pub(super) fn run_trial(
         facts::write_round_trip(run, environment);
     }
     recorded.input_mistake().map_or(Ok(recording), |mistake| Err(mistake.into()))
+}
+
+/// The plan's load as it runs here.
+fn load_at(plan: &Plan, place: &TrialPosition) -> LoadPlan {
+    let mut load = apply_overrides(&plan.load, &place.over);
+    let Some((class, _)) = &place.only_class else { return load };
+    load.only_class = Some(*class);
+    (load.events, load.until_steady) = (None, false);
+    // Enough intervals for a middle.
+    load.interval = load.time.map_or(load.interval, |time| load.interval.min(time / 10));
+    load
+}
+
+fn write_looks(run: &RunContext<'_>, looks: Vec<CounterLook>) {
+    let mut writer = run.lock_writer();
+    looks.iter().for_each(|look| writer.write_look(look));
 }
 
 /// Runs the load of a plan and keeps nothing of it but a note in the step's record.
@@ -309,6 +342,9 @@ pub(super) fn run_end(recording: &Recording) -> RunEnd {
 pub(super) fn trial_id(place: &TrialPosition) -> String {
     let variant =
         if place.variant.is_empty() { String::new() } else { format!("{}-", place.variant) };
+    if let Some((_, class)) = &place.only_class {
+        return format!("{:02}-alone-{class}-{}", place.step, place.pass);
+    }
     format!("{:02}-{variant}{}", place.step, place.pass)
 }
 

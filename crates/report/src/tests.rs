@@ -384,7 +384,7 @@ fn several_runs_stand_side_by_side() {
 }
 
 /// Everything that was made by hand.
-fn samples() -> [(&'static str, RunFindings); 10] {
+fn samples() -> [(&'static str, RunFindings); 12] {
     [
         ("compared", samples::comparison_sample()),
         ("swept", samples::sweep_sample()),
@@ -396,6 +396,8 @@ fn samples() -> [(&'static str, RunFindings); 10] {
         ("merged", analyse_run(&fixture_runs::merged_run())),
         ("operations", operation_samples::costs_sample()),
         ("operations-compared", operation_samples::cost_changes_sample()),
+        ("isolated", analyse_run(&fixture_runs::cost_run(true))),
+        ("estimated", analyse_run(&fixture_runs::cost_run(false))),
     ]
 }
 

@@ -18,8 +18,8 @@ use super::flags::OWN;
 use crate::base::units::{parse_count, parse_rate_from_zero, parse_time, parse_wall_time};
 use crate::base::{Nanos, RealClock};
 use crate::plan::{
-    ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan,
-    LoadShare, MOST_WORKERS, Mistake, Mistakes, OptionKind, Plan, RateStages, TargetPlan,
+    ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, EnginePlan, IsolatePlan, LONGEST_UNTIL_STEADY,
+    LoadPlan, LoadShare, MOST_WORKERS, Mistake, Mistakes, OptionKind, Plan, RateStages, TargetPlan,
     VariantPlan, nearest_or_all,
 };
 use crate::probe::PROBES;
@@ -150,6 +150,7 @@ pub(in super::super) fn plan_from_args(
             )),
         }
     }
+    apply_isolate_flags(&mut plan, args, &mut mistakes);
     plan.warmup = parse_time_flag(args, "warmup", &mut mistakes).or(plan.warmup);
     plan.warmup = plan.warmup.filter(|time| !time.is_zero());
     if plan.warmup.is_some() && specs.as_recorded().is_some() {
@@ -170,10 +171,43 @@ pub(in super::super) fn plan_from_args(
     Mistakes::check(mistakes)?;
     plan.target = match specs.endpoint_kind() {
         EndpointKind::MySql => connection::resolve_target(args, context, &plan.target)?,
-        EndpointKind::None | EndpointKind::Url => TargetPlan::None,
+        EndpointKind::None | EndpointKind::Url => observed_server(args, context, &plan.target)?,
     };
     plan.prepare |= matches!(plan.target, TargetPlan::Sandbox(_)) || specs.makes_data_in_run();
     Ok(plan)
+}
+
+/// The server that is looked at while a workload talks to something else: the one behind an application. Only words and
+/// plans name it; one of our own would be idle.
+fn observed_server(
+    args: &ArgMatches,
+    context: &CliContext,
+    planned: &TargetPlan,
+) -> anyhow::Result<TargetPlan> {
+    match planned {
+        TargetPlan::Address(_) => connection::overlay_target(args, context, planned),
+        _ => connection::overlay_target(args, context, &TargetPlan::None),
+    }
+}
+
+/// `--isolate`, which only `bench` has.
+fn apply_isolate_flags(plan: &mut Plan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+    if !matches!(args.try_contains_id("isolate"), Ok(true)) {
+        return;
+    }
+    let mut isolate = plan.isolate.unwrap_or_default();
+    let (least, most) = (IsolatePlan::LEAST_ROUNDS, IsolatePlan::MOST_ROUNDS);
+    if let Some(rounds) = parse_count_flag(args, "isolate", least, most, mistakes) {
+        isolate.rounds = rounds as u32;
+    }
+    match parse_time_flag(args, "isolate-time", mistakes) {
+        Some(time) if time < IsolatePlan::LEAST_TIME => {
+            mistakes.push(flag_mistake("isolate-time", "it is too short", "at least 200ms"));
+        }
+        Some(time) => isolate.time = time,
+        None => {}
+    }
+    plan.isolate = Some(isolate);
 }
 
 /// Whether a flag was typed.

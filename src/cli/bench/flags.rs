@@ -59,6 +59,19 @@ pub(super) fn add_load_flags(command: Command) -> Command {
     command.args(daily.into_iter().chain(rare).map(|arg| arg.help_heading(HEADING)))
 }
 
+/// The flags that have each class run alone.
+pub(super) fn isolate_flags() -> [Arg; 2] {
+    let rounds = value_flag("isolate", "ROUNDS")
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("5")
+        .help("Afterwards run each class alone, so often: its cost to the server");
+    let time = value_flag("isolate-time", "TIME")
+        .requires("isolate")
+        .help("Time of a class in a round of --isolate [default: 2s]");
+    [rounds, time].map(|arg| arg.hide_short_help(true).help_heading(HEADING))
+}
+
 /// The flag that shows what would be done.
 pub(super) fn dry_run_flag() -> Arg {
     switch_flag("dry-run")

@@ -1,7 +1,9 @@
 //! Runs for tests, generated step by step: a small server with a pool, a disk and counters, repeated by a seed.
 
+mod costed;
 mod written;
 
+pub use costed::{COSTED_CLASSES, cost_run};
 pub use written::write_run;
 
 use super::findings::{ComparisonVerdict, Estimate, MetricComparison};

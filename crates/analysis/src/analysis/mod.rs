@@ -30,6 +30,7 @@ pub mod replay;
 mod scaling;
 mod sentences;
 mod series;
+mod server_cost;
 mod settings;
 mod slap_block;
 mod stages;
@@ -68,6 +69,10 @@ pub use findings::{
     StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, TimelineStep, TrialFinding,
     UnbegunArrivals, VariableFinding, VariantFinding, VariantLevel, WaitFinding, WaitGroup,
     WaitSource, WaitTracingCost, WorkCount,
+};
+pub use findings::{
+    ClassCostFinding, ClassCostItem, ClassCostMethod, CostWindow, DigestFinding, ServerCostFinding,
+    ServerCostItem,
 };
 pub use findings::{CostChange, CostFinding, FiguresFinding, MedianFigure};
 pub use findings::{

@@ -9,11 +9,11 @@ use super::findings::{
 };
 use super::{
     answer, capacity, caveats, checks, compare, costs, counters, machines, noise, replay, scaling,
-    sentences, settings, timeline, trials, variants, waits, warming,
+    sentences, server_cost, settings, timeline, trials, variants, waits, warming,
 };
 
 /// Facts that have a place of their own in the findings.
-const PLACED_FACTS: &[&str] = &["data_bytes", "error_log", "pool_bytes", "rows"];
+const PLACED_FACTS: &[&str] = &["data_bytes", "error_log", "own_cost", "pool_bytes", "rows"];
 
 /// Everything there is to say about a run.
 pub fn analyse_run(run: &RunRecord) -> RunFindings {
@@ -23,12 +23,14 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     let scaling = scaling::find_scaling(run, &trials);
     let capacity = capacity::find_capacity(run, &trials);
     let noise = noise::noise_of_run(run);
+    let costs = server_cost::server_costs(run);
     let input = caveats::CaveatInput {
         run,
         trials: &trials,
         variants: &variants,
         data: &data,
         noise: &noise,
+        costs: &costs,
     };
     let mut caveats = caveats::find_caveats(&input);
     let waits = waits::wait_findings(run);
@@ -77,6 +79,7 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
         wait_groups: waits::wait_groups(run, &waits),
         waits,
         watch_cost: waits::tracing_cost(run),
+        server_costs: costs,
         noise,
         checks: Vec::new(),
         timeline: timeline::build_timeline(run),

@@ -8,7 +8,8 @@
 //!   plan.lock          what that came to: versions, hashes, seed, variables (runs of written plans)
 //!   steps.jsonl        one line per step: kind, began, ended, raw counters before and after
 //!   trials/01-none-1/  one folder per load: trial.json (totals), intervals.jsonl, histograms.hlog,
-//!                      waits.json if waits were gathered, replay.json if it was a replay
+//!                      waits.json if waits were gathered, replay.json if it was a replay,
+//!                      looks.jsonl and digests.json where there is a server to look at
 //!   raw/<probe>.jsonl.gz   raw samples
 //!   variables.json     the server's variables at start and end, with origin
 //!   machines.json      which machines ran the load, if several shared it
@@ -31,6 +32,7 @@ mod convert;
 mod error;
 mod file;
 mod hlog;
+mod looks;
 mod manifest;
 mod merge;
 mod old_folders;
@@ -56,6 +58,7 @@ pub use baselines::{is_same_folder, name_baseline, read_baselines, reason_to_kee
 pub use convert::{finite_counters, join_variables};
 pub use error::ArchiveError;
 pub use hlog::hdr_base64;
+pub use looks::{CounterLook, DigestRecord, DigestsRecord};
 pub use manifest::manifest_hashes;
 pub use merge::{
     MachineRecord, MergeError, MergeInput, MergeOptions, MergeOutput, MergeRecord, MergeRefusal,

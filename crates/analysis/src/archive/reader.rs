@@ -27,6 +27,7 @@ pub fn read_run(dir: &Path) -> Result<RunRecord, ArchiveError> {
         .collect();
     // By number: as a name, 100 stands before 99.
     trials.sort_by_key(|trial| trial.step);
+    let (class_loads, trials) = trials.into_iter().partition(|trial| trial.only_class.is_some());
     let samples = read_samples(&dir.join("raw"), &mut damage);
     let variables = read_variables(dir, &mut damage);
     let merged = merge::machines::read_machines(dir, &mut damage);
@@ -34,7 +35,7 @@ pub fn read_run(dir: &Path) -> Result<RunRecord, ArchiveError> {
     if meta.state != RunState::Running {
         check_manifest(dir, &mut damage);
     }
-    Ok(RunRecord { meta, plan, steps, trials, samples, variables, merged, damage })
+    Ok(RunRecord { meta, plan, steps, trials, class_loads, samples, variables, merged, damage })
 }
 
 /// Whether a folder looks like a run folder: cheap enough for completions.

@@ -137,6 +137,8 @@ recorded_names! {
         WarmUp = "warm_up",
         /// Runs a load.
         Load = "load",
+        /// Runs one class of events alone.
+        ClassLoad = "class_load",
         /// Has the server write down which pages its pool holds.
         Dump = "dump",
         /// Measures what gathering waits costs.

@@ -192,6 +192,7 @@ fn write(runs: &Path, intervals: &[Interval]) -> (std::path::PathBuf, RunRecord)
         plan: "[load]\nworkers = 4\n".to_owned(),
         steps: vec![step(1, Some(9))],
         trials: vec![trial],
+        class_loads: Vec::new(),
         samples,
         variables,
         damage: Vec::new(),

@@ -11,7 +11,7 @@ use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnd
 use super::share::ShareRecord;
 use super::tally::TallyRecord;
 use super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
-use super::{replay, waits};
+use super::{looks, replay, waits};
 use crate::recorder::{
     Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts, new_histogram,
 };
@@ -32,6 +32,8 @@ pub(super) struct TrialFile {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     settings: BTreeMap<String, String>,
     step: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_class: Option<String>,
     workload: String,
     options: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,6 +207,7 @@ impl TrialFile {
             value: t.value,
             settings: t.settings.clone(),
             step: t.step,
+            only_class: t.only_class.clone(),
             workload: t.workload.clone(),
             options: t.options.clone(),
             facts: t.facts.clone(),
@@ -241,6 +244,7 @@ impl TrialFile {
             value: self.value,
             settings: self.settings.clone(),
             step: self.step,
+            only_class: self.only_class.clone(),
             workload: self.workload.clone(),
             options: self.options.clone(),
             facts: self.facts.clone(),
@@ -304,6 +308,8 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
     }
     trial.waits = waits::read_waits(dir, &mut note);
     trial.replayed = replay::read_replay(dir, &mut note);
+    trial.looks = looks::read_looks(dir, &mut note);
+    trial.digests = looks::read_digests(dir, &mut note);
     Some(trial)
 }
 

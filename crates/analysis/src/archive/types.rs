@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::WaitsRecord;
+use super::looks::{CounterLook, DigestsRecord};
 use super::merge::MergeRecord;
 use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
@@ -33,6 +34,8 @@ pub struct RunRecord {
     pub steps: Vec<StepRecord>,
     /// `trials/`.
     pub trials: Vec<Trial>,
+    /// Of these, the loads of one class each, which only tell what the class costs the server.
+    pub class_loads: Vec<Trial>,
     /// `raw/`.
     pub samples: Vec<SampleRecord>,
     /// `variables.json`.
@@ -334,6 +337,12 @@ pub struct Trial {
     pub audit: Option<LoadAudit>,
     /// What the workload itself measured; absent where it measures nothing, and where the load was cut.
     pub figures: Option<MeasuredFigures>,
+    /// The class that ran alone, if one did.
+    pub only_class: Option<String>,
+    /// The server's counters as intervals ended.
+    pub looks: Vec<CounterLook>,
+    /// The statements that the server saw.
+    pub digests: Option<DigestsRecord>,
 }
 
 impl Default for Trial {
@@ -383,6 +392,9 @@ impl Default for Trial {
             replayed: None,
             audit: None,
             figures: None,
+            only_class: None,
+            looks: Vec::new(),
+            digests: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::error::ArchiveError;
 use super::file::{AppendFile, GzipFile, replace_file};
+use super::looks::{CounterLook, DigestsRecord};
 use super::merge::{MergeRecord, machines};
 use super::plan_lock::{self, PlanLock};
 use super::trial::{IntervalLine, TrialFile};
@@ -17,7 +18,7 @@ use super::types::{
     IntervalRecord, RunMeta, RunState, SampleRecord, StepRecord, Trial, VariableRecord,
 };
 use super::waits::{self, WaitsRecord};
-use super::{FORMAT, hlog, manifest, replay};
+use super::{FORMAT, hlog, looks, manifest, replay};
 use crate::base::{Nanos, private};
 use crate::recorder::{Interval, Recording, ReplayTotals};
 
@@ -53,6 +54,8 @@ struct OpenTrial {
     trial: Trial,
     intervals: AppendFile,
     histograms: AppendFile,
+    /// Made when the first look comes.
+    looks: Option<AppendFile>,
 }
 
 impl RunWriter {
@@ -205,6 +208,19 @@ impl RunWriter {
         self.keep_error(result);
     }
 
+    /// Keeps the server's counters as an interval of the open trial ended.
+    pub fn write_look(&mut self, look: &CounterLook) {
+        let result = self.trial.as_mut().map_or(Ok(()), |open| open.append_look(look));
+        self.keep_error(result);
+    }
+
+    /// Keeps the statements that the server saw during the load of this id, open or ended.
+    pub fn write_digests(&mut self, id: &str, digests: &DigestsRecord) {
+        let path = self.dir.join("trials").join(safe_file_name(id)).join(looks::DIGESTS_FILE);
+        let result = replace_file(&path, &to_json(digests));
+        self.keep_error(result);
+    }
+
     /// Closes the open trial with its totals; does nothing if none is open.
     pub fn end_trial(&mut self, recording: &Recording) {
         let Some(OpenTrial { dir, mut trial, .. }) = self.trial.take() else { return };
@@ -302,7 +318,7 @@ impl OpenTrial {
         let intervals = AppendFile::create(dir.join("intervals.jsonl"))?;
         let mut histograms = AppendFile::create(dir.join("histograms.hlog"))?;
         histograms.append(&hlog::header_lines(origin_unix_ns))?;
-        Ok(OpenTrial { dir, trial, intervals, histograms })
+        Ok(OpenTrial { dir, trial, intervals, histograms, looks: None })
     }
 
     /// Histograms first: an interval counts once its own line says how many of them are its own. Nothing of it stays
@@ -322,6 +338,14 @@ impl OpenTrial {
         let line = to_json_line(&IntervalLine::new(record, count, machines));
         self.histograms.append(&lines)?;
         self.intervals.append(&line).inspect_err(|_| self.histograms.undo_append(lines.len()))
+    }
+
+    fn append_look(&mut self, look: &CounterLook) -> Result<(), ArchiveError> {
+        let file = match self.looks.take() {
+            Some(file) => file,
+            None => AppendFile::create(self.dir.join(looks::LOOKS_FILE))?,
+        };
+        self.looks.insert(file).append(&to_json_line(look))
     }
 }
 

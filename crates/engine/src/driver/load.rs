@@ -35,6 +35,8 @@ pub(super) struct SharedLoad {
     pub(super) all_workers: usize,
     /// Which tickets of the load's schedule are taken here.
     pub(super) share: TicketShare,
+    /// The class that runs alone, if one does.
+    pub(super) only_class: Option<usize>,
     /// Set when no event shall begin any more.
     pub(super) halt: Stop,
     /// Set when events under way shall be given up.
@@ -106,6 +108,7 @@ impl SharedLoad {
             first_worker: workers.start,
             all_workers: plan.workers,
             share,
+            only_class: plan.only_class,
             halt: Stop::new(),
             abandon: Stop::new(),
             tickets: TicketCounter(AtomicU64::new(0)),

@@ -78,7 +78,8 @@ impl EngineContext<'_> {
     pub(super) fn worker_context(&self, worker: usize, shares_thread: bool) -> WorkerContext {
         let (workers, abandon) = (self.load.all_workers, self.load.abandon.clone());
         let worker = self.load.first_worker + worker;
-        WorkerContext { worker, workers, seed: self.seed, shares_thread, abandon }
+        let only_class = self.load.only_class;
+        WorkerContext { worker, workers, seed: self.seed, shares_thread, only_class, abandon }
     }
 }
 

@@ -5,6 +5,7 @@ mod capacity;
 mod check;
 mod compare;
 mod file;
+mod isolate;
 mod nearest;
 mod objective;
 mod options;
@@ -22,6 +23,7 @@ pub use file::{
     from_toml, known_format, known_id, to_toml,
 };
 pub(crate) use file::{PlanSection, read_document};
+pub use isolate::IsolatePlan;
 pub use nearest::{did_you_mean, nearest_name, nearest_or_all, unknown_name};
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
@@ -73,6 +75,8 @@ pub struct Plan {
     pub sweep: Option<SweepPlan>,
     /// A search for the highest rate that meets objectives, in place of the variants' loads.
     pub capacity: Option<CapacityPlan>,
+    /// Each class of events alone, after the load; not at all if absent.
+    pub isolate: Option<IsolatePlan>,
     /// How often the load runs in each variant, one right after the other.
     pub passes: u32,
     /// How often the whole experiment is repeated, each variant once in each block; 0 counts as 1.
@@ -229,6 +233,8 @@ pub struct LoadPlan {
     pub share: Option<LoadShare>,
     /// The earliest wall time at which the load that counts starts, nanoseconds since 1970. Plan files do not say so.
     pub start_at_unix_ns: Option<u64>,
+    /// Runs events of this class alone, by its place in the workload's list. Plan files do not say so.
+    pub only_class: Option<usize>,
 }
 
 /// Where run folders are if nobody says otherwise.
@@ -256,6 +262,7 @@ impl Default for LoadPlan {
             until_steady: false,
             share: None,
             start_at_unix_ns: None,
+            only_class: None,
         }
     }
 }

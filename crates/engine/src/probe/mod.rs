@@ -3,10 +3,12 @@
 //! `ProbeKind`, its line in `PROBES`, a page in docs/probes.md.
 
 mod classic_look;
+pub mod digests;
 pub mod host;
 mod incident_look;
 pub mod innodb;
 pub mod noise;
+mod own_cost;
 mod probed_server;
 pub mod process;
 pub mod processlist;
@@ -23,6 +25,7 @@ pub mod waits;
 
 pub use classic_look::{ClassicLook, ClassicLooker};
 pub use incident_look::IncidentLooker;
+pub use own_cost::{LOOK, cost_counters, measure_own_cost};
 pub use probed_server::{ProbeError, ProbedServer};
 pub use process::process_cpu_s;
 pub use sampler::{Sampler, find_probes};

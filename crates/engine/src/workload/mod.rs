@@ -21,6 +21,7 @@ pub mod mix;
 pub mod mutex;
 pub mod null;
 pub mod oltp;
+mod open_error;
 mod pause;
 pub mod queries;
 mod recorded;
@@ -35,11 +36,10 @@ pub mod tpcc;
 use std::task::{Context, Poll};
 
 use crate::base::{Nanos, Stop};
-use crate::client;
 use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
 use crate::recorder::{
-    CounterSpec, DataVerdicts, EventError, EventErrorKind, EventOutcome, EventRecord,
-    LedgerBalance, LoadAudit, MeasuredFigures, StepLatency, Tally, WorkloadFacts,
+    CounterSpec, DataVerdicts, EventError, EventOutcome, EventRecord, LedgerBalance, LoadAudit,
+    MeasuredFigures, StepLatency, Tally, WorkloadFacts,
 };
 
 pub use data_action::{DataAction, DataDeed};
@@ -47,6 +47,7 @@ pub use data_reach::{DataReach, LoadScale};
 pub use endpoint::{Endpoint, EndpointKind};
 pub use error_rule::ErrorRule;
 pub use event_loop::BoxedWorker;
+pub use open_error::OpenError;
 pub use recorded::{RecordedKind, RecordedLoad};
 pub use statement_preview::StatementPreview;
 
@@ -227,6 +228,10 @@ pub trait Workload: Send + Sync {
     fn needs_own_threads(&self) -> bool {
         false
     }
+    /// Whether its workers heed [`WorkerContext::only_class`].
+    fn can_run_class_alone(&self) -> bool {
+        false
+    }
     /// What a reader of the run should know of how its loads are run.
     fn load_note(&self) -> Option<String> {
         None
@@ -361,6 +366,9 @@ pub struct WorkerContext {
     pub seed: u64,
     /// Whether other workers run on its thread.
     pub shares_thread: bool,
+    /// The only class of events that it runs, by its index; all of them if none is named. Only for workloads with
+    /// [`Workload::can_run_class_alone`].
+    pub only_class: Option<usize>,
     /// Set when a blocking session shall give up waiting for the server.
     pub abandon: Stop,
 }
@@ -388,25 +396,6 @@ pub struct JobProgress {
     pub total: u64,
     /// What is counted: `rows`, `pages`.
     pub unit: &'static str,
-}
-
-/// Why a worker could not open its session, whatever it talks to.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct OpenError {
-    /// Who said so.
-    pub kind: EventErrorKind,
-    /// The server's number, or the operating system's for a connection that could not be made; 0 where there is none.
-    pub code: u16,
-    /// In words.
-    pub text: String,
-}
-
-impl From<client::Error> for OpenError {
-    fn from(error: client::Error) -> OpenError {
-        let EventError { kind, code } = error.to_event_error();
-        OpenError { kind, code, text: error.to_string() }
-    }
 }
 
 /// What an error makes of the event that it ended.

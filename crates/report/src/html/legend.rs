@@ -76,6 +76,7 @@ pub(super) fn step_words(kind: &RecordedStepKind) -> &'static str {
         RecordedStepKind::Settle => "wait until the server is at rest",
         RecordedStepKind::WarmUp => "warm-up, not counted",
         RecordedStepKind::Load => "load",
+        RecordedStepKind::ClassLoad => "a class of events alone",
         RecordedStepKind::Dump => "write down the pages in the pool",
         RecordedStepKind::WatchCost => "measure what gathering waits costs",
         RecordedStepKind::Other(_) => "another step",

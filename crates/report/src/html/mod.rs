@@ -25,6 +25,7 @@ mod replay;
 mod run_plots;
 mod scaling;
 mod sections;
+mod server_cost;
 mod spectrum;
 mod tables;
 mod variants;

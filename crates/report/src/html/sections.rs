@@ -20,7 +20,7 @@ use super::legend::{background_legend, curve_legend};
 use super::plot::{Plot, PlotFrame, SMALL, WIDE};
 use super::{
     bars, capacity, capitalize_first, costs, histograms, levels, plot_data, record, replay,
-    run_plots, scaling, spectrum, tables, verdicts, waits,
+    run_plots, scaling, server_cost, spectrum, tables, verdicts, waits,
 };
 
 /// All of it, in order: the answer, then the picture or the table that the command is about, caveats, and the rest.
@@ -62,6 +62,7 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
         loads_section(&findings.results, &still),
         machines_section(&findings.machines),
         if is_waits { String::new() } else { waits },
+        server_cost::server_cost_section(findings),
         record::costs_section(&findings.results),
         record::errors_section(&findings.results),
         server_section(findings, &more, &time, &ground),

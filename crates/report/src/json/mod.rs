@@ -84,6 +84,11 @@ fn report_json(findings: &RunFindings) -> Value {
         }),
         "wait_groups": json_array(&findings.wait_groups, verdicts::wait_group_json),
         "watch_cost": findings.watch_cost,
+        "server_costs": json_array(&findings.server_costs, |cost| {
+            let mut found = json!(cost);
+            name_trial(results, &mut found);
+            found
+        }),
         "noise": findings.noise,
         "checks": findings.checks,
         "timeline": {

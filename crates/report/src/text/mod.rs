@@ -9,6 +9,7 @@ mod loads;
 mod machines;
 mod replay;
 mod scaling;
+pub(super) mod server_cost;
 mod sides;
 mod state;
 mod summary;
@@ -100,6 +101,7 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
         writeln!(out)?;
         write_details(only, out)?;
     }
+    server_cost::write_server_costs(findings, out)?;
     waits::write_waits(findings, out)?;
     state::write_state(results, &findings.noise, out)?;
     write_end(results, paint, out)?;

@@ -8,8 +8,8 @@ use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
 use super::{TerminalStyle, WIDTH, replace_controls, wrap_text, write_paragraph};
 use super::{
-    compare, costs, figures, load_audit, loads, machines, replay, scaling, state, variants_table,
-    waits,
+    compare, costs, figures, load_audit, loads, machines, replay, scaling, server_cost, state,
+    variants_table, waits,
 };
 use crate::analysis::number_format::{
     format_bytes, format_counter, format_number, format_plural, format_time, number_or_dash,
@@ -193,6 +193,7 @@ fn write_run_table(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
     match &results.trials[..] {
         [only] if findings.replays.is_empty() => {
             machines::write_few_machines(&findings.machines, out)?;
+            server_cost::write_classes_alone(findings, out)?;
             write_load(results, only, out)
         }
         _ if findings.scaling.is_some() || findings.capacity.is_some() => Ok(()),

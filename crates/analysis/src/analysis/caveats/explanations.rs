@@ -305,6 +305,18 @@ explanations! {
         "It has one lock for all sessions, and each write empties part of it. It can make a load \
          much faster or much slower.",
         "Measure with query_cache_type = OFF as well.";
+    "N-PLUS-1" "an event runs the same statement again and again",
+        "An event runs one statement, with other values each time, more than 5 times: one to \
+         list things, and one more for each of them (N+1).",
+        "Each of them costs a round trip and its own parsing. The event gets slower with every \
+         row, most of all where the server is far away.",
+        "Read all the rows with one statement: `IN (..)`, or a join. Leave it where the values \
+         depend on each other.";
+    "CONNECT-PER-EVENT" "events open connections of their own",
+        "The server counts more than 0.5 new connections per event.",
+        "Opening a connection costs a login and a thread of the server, often more than the \
+         statements that follow.",
+        "Keep connections open, or let a pool keep them.";
     "TLS" "sessions are encrypted",
         "Client and server encrypt what they send.",
         "Encryption costs CPU on both sides and a little time per statement.",

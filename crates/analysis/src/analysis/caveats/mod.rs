@@ -11,6 +11,7 @@ mod machines;
 mod replay;
 mod run_state;
 mod server;
+mod server_cost;
 mod server_results;
 mod setup;
 mod stalls;
@@ -23,8 +24,8 @@ pub(super) use client::is_too_late;
 pub use explanations::{CaveatExplanation, caveat_explanations};
 
 use super::findings::{
-    Caveat, CaveatLevel, ComparisonVerdict, DataSize, MetricComparison, NoiseItem, TrialFinding,
-    VariantFinding,
+    Caveat, CaveatLevel, ComparisonVerdict, DataSize, MetricComparison, NoiseItem,
+    ServerCostFinding, TrialFinding, VariantFinding,
 };
 
 /// What a check looks at.
@@ -34,6 +35,7 @@ pub(super) struct CaveatInput<'a> {
     pub(super) variants: &'a [VariantFinding],
     pub(super) data: &'a DataSize,
     pub(super) noise: &'a [NoiseItem],
+    pub(super) costs: &'a [ServerCostFinding],
 }
 
 impl CaveatInput<'_> {
@@ -102,6 +104,8 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("THINK", setup::think_time),
     ("SAME-QUERY", server_results::same_query),
     ("QUERY-CACHE", server_results::query_cache),
+    ("N-PLUS-1", server_cost::repeated_statements),
+    ("CONNECT-PER-EVENT", server_cost::connections_per_event),
     ("TLS", setup::tls_sessions),
 ];
 

@@ -635,7 +635,7 @@ fn loads_that_never_settle() {
         run.meta.load = Some(LoadRequest { until_steady, ..LoadRequest::default() });
         findings.results.trials[0].steady = Some(steady(verdict));
         let (trials, data) = (&findings.results.trials, &findings.data);
-        let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
+        let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[], costs: &[] };
         run_state::not_steady(&input).map(|c| (c.level, c.evidence))
     };
     use crate::analysis::SteadyVerdict::{Slowing, Steady, TooShort};
@@ -646,12 +646,12 @@ fn loads_that_never_settle() {
     assert_eq!(level(TooShort, false), None);
     findings.results.trials[0].seconds = 90.0;
     let (trials, data) = (&findings.results.trials, &findings.data);
-    let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
+    let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[], costs: &[] };
     let short = run_state::too_short(&input).map(|c| (c.level, c.evidence));
     let evidence = "too short to tell whether it is steady: drift -20 %".to_owned();
     assert_eq!(short, Some((CaveatLevel::Note, evidence)));
     findings.results.trials[0].steady = Some(steady(Steady));
     let (trials, data) = (&findings.results.trials, &findings.data);
-    let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
+    let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[], costs: &[] };
     assert_eq!(run_state::too_short(&input), None);
 }

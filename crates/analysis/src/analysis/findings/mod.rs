@@ -16,6 +16,7 @@ mod machines;
 mod replay;
 mod scaling;
 mod sentence;
+mod server_cost;
 mod sides;
 mod statements;
 mod steady;
@@ -38,6 +39,10 @@ pub use scaling::{
     StepOutcome,
 };
 pub use sentence::AnswerSentence;
+pub use server_cost::{
+    ClassCostFinding, ClassCostItem, ClassCostMethod, CostWindow, DigestFinding, ServerCostFinding,
+    ServerCostItem,
+};
 pub use sides::{ComparedRun, ComparedSide, ComparisonFindings};
 pub use statements::{StatementClass, StatementFindings};
 pub use steady::{
@@ -134,6 +139,8 @@ pub struct RunFindings {
     pub wait_groups: Vec<WaitGroup>,
     /// What gathering waits costs the server.
     pub watch_cost: Option<WaitTracingCost>,
+    /// What events cost the server, one entry for each load that was looked at.
+    pub server_costs: Vec<ServerCostFinding>,
     /// How quiet the machine was.
     pub noise: Vec<NoiseItem>,
     /// What was asked with `--check`, and what came of it.

@@ -293,6 +293,13 @@ caveat_texts! {
     QUERY_CACHE = "QUERY-CACHE" Note, "MariaDB's query cache is on",
         "query_cache_type = {kind}, query_cache_size = {size}",
         "one lock for all sessions: measure with query_cache_type = OFF as well";
+    REPEATED_STATEMENT = "N-PLUS-1" Note, "an event runs one statement more than 5 times; only of \
+         classes that ran alone, and of loads whose statements come from an application",
+        "N+1: {event} runs one statement {times} times: {statement}{more}",
+        "read all its rows with one statement: IN (..), or a join";
+    CONNECT_PER_EVENT = "CONNECT-PER-EVENT" Note, "more than 0.5 connections per event",
+        "{connections} connections to the server per event",
+        "keep connections open, or use a pool";
     TLS = "TLS" Note, "sessions are encrypted",
         "sessions are encrypted: {cipher}",
         "compare only with encrypted sessions, or use `--ssl-mode=disabled` in both";

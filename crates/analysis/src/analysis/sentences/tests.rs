@@ -361,6 +361,17 @@ fn loads() -> Vec<Situation> {
         &["QUERY_CACHE"],
         &[],
     );
+    add(&|run| *run = fixture_runs::cost_run(true), &["REPEATED_STATEMENT"], &[]);
+    add(
+        &|run| {
+            *run = fixture_runs::cost_run(true);
+            for (place, look) in run.trials[0].looks.iter_mut().enumerate() {
+                look.numbers.insert("Connections".to_owned(), 500.0 * place as f64);
+            }
+        },
+        &["CONNECT_PER_EVENT"],
+        &[],
+    );
     add(
         &|run| run.meta.server.as_mut().unwrap().cipher = Some("TLSv1.3".to_owned()),
         &["TLS"],
@@ -679,7 +690,7 @@ fn seen(change: impl FnOnce(&mut RunFindings), until_steady: bool) -> BTreeSet<&
     change(&mut findings);
     let RunFindings { results, variants, data, noise, timeline, .. } = &findings;
     let trials = &results.trials;
-    let input = CaveatInput { run: &run, trials, variants, data, noise };
+    let input = CaveatInput { run: &run, trials, variants, data, noise, costs: &[] };
     let answer = super::super::answer::answer_sentences(variants, trials, &timeline.phases, 1.0);
     let answer = answer.iter().map(|said| said.id);
     answer.chain(caveats::find_caveats(&input).iter().map(|caveat| caveat.sentence)).collect()

@@ -6,6 +6,7 @@
 pub mod changepoint;
 pub(crate) mod correction;
 pub(crate) mod least_squares;
+pub(crate) mod linear_fit;
 pub(crate) mod order_statistics;
 pub(crate) mod power;
 pub(crate) mod ranks;

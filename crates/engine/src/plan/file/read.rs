@@ -11,9 +11,10 @@ use super::document::{MistakeCollector, PlanSection};
 use super::variants::read_variants;
 use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
 use crate::plan::{
-    AddressPlan, ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, DecidePlan, LONGEST_UNTIL_STEADY,
-    LoadPlan, LoadShare, MOST_WORKERS, Mistake, OptionSpec, Options, Plan, ProbePlan, RateStages,
-    ResetPlan, SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest_or_all,
+    AddressPlan, ArrivalPlan, ArrivalSpacing, DEFAULT_RUNS_DIR, DecidePlan, IsolatePlan,
+    LONGEST_UNTIL_STEADY, LoadPlan, LoadShare, MOST_WORKERS, Mistake, OptionSpec, Options, Plan,
+    ProbePlan, RateStages, ResetPlan, SandboxPlan, SslPlan, TargetPlan, WorkloadPlan,
+    nearest_or_all,
 };
 
 /// Shortest and longest interval of a load or a probe.
@@ -81,6 +82,7 @@ fn read_plan(root: &PlanSection<'_>, known: &KnownPlugins) -> Plan {
         variants,
         sweep,
         capacity: read_capacity(root),
+        isolate: read_isolate(root),
         passes: root.read_count("passes", 1, 1000).map_or(1, |n| n as u32),
         blocks: root.read_count("blocks", 1, MOST_BLOCKS).map_or(1, |n| n as u32),
         until_clear: root.read_count("until-clear", 1, MOST_BLOCKS).map(|n| n as u32),
@@ -111,6 +113,11 @@ fn check_combinations(root: &PlanSection<'_>, plan: &mut Plan) {
     if plan.until_clear.is_some() && plan.variants.len() < 2 {
         complain("until-clear", "there is nothing to compare", "name two variants, or a sweep");
     }
+    let is_compared = plan.variants.len() > 1 || plan.sweep.is_some() || plan.capacity.is_some();
+    if plan.isolate.is_some() && is_compared {
+        let hint = "leave it out, or keep one variant";
+        complain("isolate", "classes run alone only beside one plain load", hint);
+    }
     if plan.load.arrival.stages().is_some() {
         if plan.capacity.is_some() {
             complain("capacity", "the search sets the rate itself", "leave out load.stages");
@@ -133,6 +140,19 @@ fn check_combinations(root: &PlanSection<'_>, plan: &mut Plan) {
             complain("reset", "sweat stops only servers that it started", "use [sandbox]");
         }
     }
+}
+
+fn read_isolate(root: &PlanSection<'_>) -> Option<IsolatePlan> {
+    let section = root.read_section("isolate");
+    let (least, most) = (IsolatePlan::LEAST_ROUNDS, IsolatePlan::MOST_ROUNDS);
+    let default = IsolatePlan::default();
+    let rounds = section.read_count("rounds", least, most).map_or(default.rounds, |n| n as u32);
+    let time = section.read_time("time").unwrap_or(default.time);
+    if time < IsolatePlan::LEAST_TIME {
+        section.add_mistake("time", "it is too short", Some("at least 200ms".to_owned()));
+    }
+    section.check_unknown_keys();
+    section.is_present().then_some(IsolatePlan { rounds, time })
 }
 
 fn read_decide(section: &PlanSection<'_>, known: &KnownPlugins) -> DecidePlan {
@@ -295,6 +315,7 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
         until_steady,
         share: read_share(section),
         start_at_unix_ns: default.start_at_unix_ns,
+        only_class: None,
     }
 }
 

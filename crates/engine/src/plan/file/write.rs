@@ -79,6 +79,12 @@ pub fn to_toml(plan: &Plan) -> String {
         lines.insert_time("confirm", Some(capacity.confirm));
         root.insert_value("capacity", lines.0);
     }
+    if let Some(isolate) = plan.isolate {
+        let mut lines = TableBuilder::default();
+        lines.insert_value("rounds", i64::from(isolate.rounds));
+        lines.insert_time("time", Some(isolate.time));
+        root.insert_value("isolate", lines.0);
+    }
     let mut probes = TableBuilder::default();
     probes.insert_value("names", plan.probes.names.clone());
     probes.insert_time("interval", Some(plan.probes.interval));

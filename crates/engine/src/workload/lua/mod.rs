@@ -109,8 +109,14 @@ impl LuaWorkload {
     /// What the script raised.
     pub fn run_init_early(&self, threads: usize, stop: &Stop) -> Result<(), ScriptError> {
         let (worker, abandon) = (0, stop.clone());
-        let part =
-            WorkerContext { worker, workers: threads, seed: 0, abandon, shares_thread: false };
+        let part = WorkerContext {
+            worker,
+            workers: threads,
+            seed: 0,
+            abandon,
+            shares_thread: false,
+            only_class: None,
+        };
         let state = self.run_init(&part)?;
         *self.lock_load() = LoadLife {
             global: Some(GlobalState(state)),

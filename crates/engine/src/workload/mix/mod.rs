@@ -355,6 +355,9 @@ impl Workload for MixWorkload {
     fn counters(&self) -> &'static [CounterSpec] {
         COUNTERS
     }
+    fn can_run_class_alone(&self) -> bool {
+        true
+    }
     fn step_names(&self) -> Vec<String> {
         self.assumed.steps.clone()
     }

@@ -28,6 +28,18 @@ pub(super) enum FlowPlan {
     Order(Vec<(usize, u64, u64)>),
 }
 
+impl FlowPlan {
+    /// Places of the transactions that come up in it.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        let (mix, order) = match self {
+            FlowPlan::Mix(sums) => (&sums[..], &[][..]),
+            FlowPlan::Order(entries) => (&[][..], &entries[..]),
+        };
+        let in_order = order.iter().filter(|(_, _, high)| *high > 0).map(|(place, _, _)| *place);
+        mix.iter().map(|(place, _)| *place).chain(in_order)
+    }
+}
+
 /// The kinds of a file; one for all where it names none.
 pub(super) fn compile_sessions(spec: &MixSpec, mistakes: &mut Vec<Mistake>) -> Vec<SessionPlan> {
     let names: Vec<&str> = spec.transactions.iter().map(|t| t.name.as_str()).collect();

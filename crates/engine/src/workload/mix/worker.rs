@@ -214,6 +214,27 @@ impl<'w> MixWorker<'w> {
         }
     }
 
+    /// Whether its kind of session has events of the class that shall run alone.
+    fn has_events(&self) -> bool {
+        let flow = &self.program.sessions[self.kind].flow;
+        flow.places().any(|place| self.is_wanted(place))
+    }
+
+    fn is_wanted(&self, place: usize) -> bool {
+        let class = usize::from(self.program.transactions[place].class);
+        self.part.only_class.is_none_or(|only| only == class)
+    }
+
+    /// The next transaction, by its place; of the class that runs alone, if one does.
+    fn next_transaction(&mut self, flow: &FlowPlan) -> usize {
+        loop {
+            let place = self.flow.next_transaction(flow);
+            if self.is_wanted(place) {
+                return place;
+            }
+        }
+    }
+
     /// A new connection where its kind of session asks for one now and then.
     async fn reconnect_if_due(&mut self) -> Option<EventError> {
         let every = self.program.sessions[self.kind].reconnect_every;
@@ -234,6 +255,9 @@ impl Worker for MixWorker<'_> {
     }
 
     async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
+        if !self.has_events() {
+            return None;
+        }
         let Some(rhythm) = &mut self.rhythm else { return Some(now) };
         let began = *rhythm.began.get_or_insert(now);
         let due = rhythm.phase + rhythm.count as f64 * rhythm.period;
@@ -245,7 +269,7 @@ impl Worker for MixWorker<'_> {
         self.timed.clear();
         self.values.begin_event();
         let session = &self.program.sessions[self.kind];
-        let place = self.flow.next_transaction(&session.flow);
+        let place = self.next_transaction(&session.flow);
         let transaction = &self.program.transactions[place];
         let error = match self.reconnect_if_due().await {
             Some(error) => Some(error),

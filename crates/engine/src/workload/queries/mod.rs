@@ -283,7 +283,14 @@ mod tests {
     }
 
     fn part(worker: usize) -> WorkerContext {
-        WorkerContext { worker, workers: 2, seed: 1, shares_thread: false, abandon: Stop::new() }
+        WorkerContext {
+            worker,
+            workers: 2,
+            seed: 1,
+            shares_thread: false,
+            only_class: None,
+            abandon: Stop::new(),
+        }
     }
 
     fn reader(reading: &QueriesWorkload, worker: usize) -> QueriesWorker<'_> {

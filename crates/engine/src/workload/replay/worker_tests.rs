@@ -179,7 +179,14 @@ fn log(records: &[(u64, u64, &str)], to: &Path) -> String {
 }
 
 fn part(worker: usize, workers: usize) -> WorkerContext {
-    WorkerContext { worker, workers, seed: 0, shares_thread: false, abandon: Stop::new() }
+    WorkerContext {
+        worker,
+        workers,
+        seed: 0,
+        shares_thread: false,
+        only_class: None,
+        abandon: Stop::new(),
+    }
 }
 
 /// Plays a log on one seat; gives the events in order.

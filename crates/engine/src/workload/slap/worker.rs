@@ -362,6 +362,7 @@ mod tests {
             workers: sessions,
             seed: 1,
             shares_thread: false,
+            only_class: None,
             abandon: Stop::new(),
         };
         let mut workers: Vec<_> =

@@ -185,6 +185,10 @@ impl Workload for TpccWorkload {
     fn split_obstacle(&self) -> Option<&'static str> {
         self.settings.paced.then_some("with --paced its sessions serve the same terminals")
     }
+    fn can_run_class_alone(&self) -> bool {
+        // Paced terminals take what is due from a queue that all sessions share.
+        !self.settings.paced
+    }
     fn step_names(&self) -> Vec<String> {
         TpccStatement::all().map(|statement| statement.step_name().to_owned()).collect()
     }

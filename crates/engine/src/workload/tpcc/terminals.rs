@@ -29,6 +29,8 @@ pub(super) struct Terminal {
     think_rng: Rng,
     /// Its last transaction, once there was one.
     last: Option<TransactionKind>,
+    /// The only transaction that it keys in, if there is but one.
+    pub(super) only: Option<TransactionKind>,
 }
 
 /// What is due next, and when.
@@ -61,12 +63,15 @@ impl Terminal {
         };
         let think_rng = Rng::new(seed, number.into(), 1);
         let deck = CardDeck::new(settings.small_deck);
-        Terminal { place, generator, deck, think_rng, last: None }
+        Terminal { place, generator, deck, think_rng, last: None, only: None }
     }
 
     /// Keys in the next transaction.
     pub(super) fn draw(&mut self) -> (TransactionKind, TransactionInput) {
-        let kind = self.deck.deal(&mut self.generator.rng);
+        let kind = match self.only {
+            Some(kind) => kind,
+            None => self.deck.deal(&mut self.generator.rng),
+        };
         (kind, self.generator.draw(kind))
     }
 

@@ -50,7 +50,15 @@ impl<'a> TpccWorker<'a> {
                 warehouse: number % found.warehouses + 1,
                 district: number / found.warehouses % DISTRICTS + 1,
             };
-            Box::new(Terminal::new(&workload.settings, &found, seed, part.worker as u32, place))
+            let mut terminal = Box::new(Terminal::new(
+                &workload.settings,
+                &found,
+                seed,
+                part.worker as u32,
+                place,
+            ));
+            terminal.only = part.only_class.and_then(|c| TransactionKind::ALL.get(c).copied());
+            terminal
         });
         let (counts, ledger) = (workload.audit.new_counts(), workload.ledger());
         let (runner, current, ending) = (None, None, None);

@@ -1,0 +1,98 @@
+//! What a load cost the server, raw: `looks.jsonl`, counters as intervals of the load ended, and `digests.json`, the
+//! statements that the server saw meanwhile.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::types::Counters;
+use crate::probe::digests::DigestCounts;
+
+/// Name of the file of counters in a load's folder.
+pub(super) const LOOKS_FILE: &str = "looks.jsonl";
+/// Name of the file of statements in a load's folder.
+pub(super) const DIGESTS_FILE: &str = "digests.json";
+
+/// The server's counters as an interval of the load ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CounterLook {
+    /// When the interval ended: its events and those before are what the counters tell of.
+    pub interval_ended_ns: u64,
+    /// When the look began.
+    pub began_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+    /// Raw counters.
+    pub numbers: Counters,
+}
+
+/// Statements of a load by digest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DigestsRecord {
+    /// The server's table that they come from.
+    pub source: String,
+    /// Why there are none, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<String>,
+    /// What rose over the load, the most frequent first.
+    pub statements: Vec<DigestRecord>,
+}
+
+/// Statements of one digest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DigestRecord {
+    /// Default database of the sessions.
+    pub schema: String,
+    /// The statement without its values; empty for those that found no place in the server's table.
+    pub text: String,
+    /// Statements.
+    pub calls: u64,
+    /// Rows sent.
+    pub rows_sent: u64,
+    /// Rows read.
+    pub rows_examined: u64,
+    /// Rows changed.
+    pub rows_affected: u64,
+    /// Seconds in the server.
+    pub seconds: f64,
+    /// Of these, waiting for table and metadata locks.
+    pub lock_seconds: f64,
+    /// Temporary tables on disk.
+    pub disk_tables: u64,
+    /// Statements that used no index for a table.
+    pub without_index: u64,
+}
+
+impl From<&DigestCounts> for DigestRecord {
+    fn from(d: &DigestCounts) -> DigestRecord {
+        DigestRecord {
+            schema: d.schema.clone(),
+            text: d.text.clone(),
+            calls: d.calls,
+            rows_sent: d.rows_sent,
+            rows_examined: d.rows_examined,
+            rows_affected: d.rows_affected,
+            seconds: d.seconds,
+            lock_seconds: d.lock_seconds,
+            disk_tables: d.disk_tables,
+            without_index: d.without_index,
+        }
+    }
+}
+
+/// The looks of a load, where there were any.
+pub(super) fn read_looks(dir: &Path, note: &mut impl FnMut(String)) -> Vec<CounterLook> {
+    let Ok(text) = std::fs::read(dir.join(LOOKS_FILE)) else { return Vec::new() };
+    let (looks, why) = super::reader::parse_json_lines(&text);
+    why.into_iter().for_each(|why| note(format!("{LOOKS_FILE} {why}")));
+    looks
+}
+
+/// The statements of a load, where they were asked for.
+pub(super) fn read_digests(dir: &Path, note: &mut impl FnMut(String)) -> Option<DigestsRecord> {
+    let text = std::fs::read(dir.join(DIGESTS_FILE)).ok()?;
+    let read = serde_json::from_slice(&text);
+    read.inspect_err(|e| note(format!("{DIGESTS_FILE}: {e}"))).ok()
+}
