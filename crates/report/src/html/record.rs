@@ -1,10 +1,50 @@
 //! What the run's record holds besides its numbers: costs, errors, settings, machine, plan, files.
 
-use crate::analysis::number_format::{format_bytes, format_number};
-use crate::analysis::{DataSize, FindingResults, RawFile, RunFindings, RunHeader, VariableFinding};
+use crate::analysis::number_format::{
+    format_bytes, format_count, format_number, format_time, number_or_dash,
+};
+use crate::analysis::{
+    DataSize, FindingResults, MachineFinding, RawFile, RunFindings, RunHeader, VariableFinding,
+};
 
+use super::super::state_word;
 use super::escape::escape_html;
 use super::tables;
+
+/// The machines that shared the load.
+pub(super) fn machines_section(machines: &[MachineFinding]) -> String {
+    if machines.is_empty() {
+        return String::new();
+    }
+    let time = |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), format_time);
+    let row = |machine: &MachineFinding| {
+        vec![
+            machine.name.clone(),
+            machine.share.clone(),
+            state_word(machine.state).to_owned(),
+            format_count(machine.workers as u64),
+            number_or_dash(machine.events_per_s),
+            time(machine.p50_s),
+            time(machine.p99_s),
+            time(machine.lateness_p99_s),
+            time(Some(machine.started_s)),
+        ]
+    };
+    let head = [
+        "machine",
+        "share",
+        "state",
+        "workers",
+        "events/s",
+        "p50",
+        "p99",
+        "lateness p99",
+        "started after the first",
+    ];
+    let rows: Vec<Vec<String>> = machines.iter().map(row).collect();
+    let table = tables::number_table(&head, &rows);
+    format!("<section id=\"machines\"><h2>Machines</h2>{table}</section>")
+}
 
 pub(super) fn costs_section(findings: &FindingResults) -> String {
     if findings.trials.is_empty() {

@@ -9,7 +9,7 @@ use crate::analysis::number_format::{
     number_or_dash,
 };
 use crate::analysis::{
-    Caveat, CaveatLevel, FindingResults, MachineFinding, RunFindings, RunHeader, VariantFinding,
+    Caveat, CaveatLevel, FindingResults, RunFindings, RunHeader, VariantFinding,
 };
 
 use super::super::{format_utc, state_word};
@@ -60,7 +60,7 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
         },
         time_section(findings, &main, &time, &ground),
         loads_section(&findings.results, &still),
-        machines_section(&findings.machines),
+        record::machines_section(&findings.machines),
         if is_waits { String::new() } else { waits },
         server_cost::server_cost_section(findings),
         record::costs_section(&findings.results),
@@ -95,41 +95,6 @@ fn first_picture(findings: &RunFindings) -> String {
         );
     }
     levels::levels_section(&findings.results.levels, true)
-}
-
-/// The machines that shared the load.
-fn machines_section(machines: &[MachineFinding]) -> String {
-    if machines.is_empty() {
-        return String::new();
-    }
-    let time = |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), format_time);
-    let row = |machine: &MachineFinding| {
-        vec![
-            machine.name.clone(),
-            machine.share.clone(),
-            state_word(machine.state).to_owned(),
-            format_count(machine.workers as u64),
-            number_or_dash(machine.events_per_s),
-            time(machine.p50_s),
-            time(machine.p99_s),
-            time(machine.lateness_p99_s),
-            time(Some(machine.started_s)),
-        ]
-    };
-    let head = [
-        "machine",
-        "share",
-        "state",
-        "workers",
-        "events/s",
-        "p50",
-        "p99",
-        "lateness p99",
-        "started after the first",
-    ];
-    let rows: Vec<Vec<String>> = machines.iter().map(row).collect();
-    let table = tables::number_table(&head, &rows);
-    format!("<section id=\"machines\"><h2>Machines</h2>{table}</section>")
 }
 
 /// Seconds of warming and of the first two loads, where that is what was compared.

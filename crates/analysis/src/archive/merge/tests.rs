@@ -382,7 +382,8 @@ proptest! {
         let mut all = whole;
         all[1].run = run;
         let output = MergeOutput::Below(runs.path().to_owned());
-        let Ok((dir, _)) = merge_runs(&all, &output, &MergeOptions::default()) else { return Ok(()) };
+        let made = merge_runs(&all, &output, &MergeOptions::default());
+        let Ok((dir, _)) = made else { return Ok(()) };
         let merged = read_run(&dir).unwrap();
         let machine = &merged.merged.as_ref().unwrap().machines[0];
         let is_exact = merged.trials[0].response[0] == expected;
