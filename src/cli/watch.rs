@@ -54,7 +54,7 @@ pub(super) fn command() -> Command {
         ])
         .args(
             [
-                value_flag("when", "CONDITION").action(ArgAction::Append).help(
+                value_flag("when", "TRIGGER").action(ArgAction::Append).help(
                     "Keep the minute before, and more, as in 'Threads_running > 50 for 3s' or \
                      'rate(Innodb_row_lock_waits) > 100'",
                 ),
@@ -63,7 +63,7 @@ pub(super) fn command() -> Command {
                     .help("How long an incident is kept after it began"),
                 value_flag("pause", "TIME")
                     .default_value("5m")
-                    .help("Least time between two incidents of one condition"),
+                    .help("Least time between two incidents of one trigger"),
                 value_flag("incidents-per-day", "N").default_value("20").help("Most of them"),
             ]
             .map(|arg| arg.help_heading("Incidents")),
@@ -242,7 +242,7 @@ impl WatchListener for WatchDisplay<'_> {
         };
         let (product, version) = (&server.product, server.version_number());
         self.context.print_message(&format!(
-            "watching {product} {version} at {} every {}, {end}, into {}",
+            "watching {product} {version} at {}\nevery {}, {end}, into {}",
             server.address,
             show_time(self.plan.every),
             dir.display()

@@ -125,7 +125,7 @@ fn a_server_that_stops_leaves_a_gap_and_no_doubled_sample() {
     let output = world.run(&["report", "latest"]);
     expect(&output, 0);
     let text = out(&output);
-    assert!(text.contains("queries/s in the median") && text.contains(" s to answer"), "{text}");
+    assert!(text.contains("in the median of") && text.contains(" s to answer"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let output = world.run(&["report", "latest", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

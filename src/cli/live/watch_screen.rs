@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::screen::split_line;
 use super::{LiveScreen, parts};
-use crate::analysis::number_format::{format_number, format_percent};
+use crate::analysis::number_format::{format_count, format_number, format_percent};
 use crate::analysis::{WATCH_COLUMNS, WatchFindings, WatchTable, analyse_watch};
 use crate::archive::SampleRecord;
 use crate::base::units::show_duration;
@@ -130,8 +130,9 @@ impl WatchScreen {
         let rate = |id: &str, name: &str| {
             last(id).map(|value| format!("{name} {}/s", format_number(value)))
         };
-        let count =
-            |id: &str, name: &str| last(id).map(|value| format!("{name} {}", format_number(value)));
+        let count = |id: &str, name: &str| {
+            last(id).map(|value| format!("{name} {}", format_count(value as u64)))
+        };
         let share = |id: &str, name: &str| {
             last(id).map(|value| format!("{name} {}", format_percent(value)))
         };
@@ -327,8 +328,8 @@ mod tests {
         let lines = shown(&screen(), 80, 22);
         let text = lines.join("\n");
         assert!(lines[0].starts_with("MariaDB 10.11.14, every 1 s"), "{text}");
-        assert!(lines[1].starts_with("now      queries 3,700/s   selects 1,850/s"), "{text}");
-        for part in ["running 5   connected 32", "0 to 3,700", "took 4.0 s", "30 sessions are busy"]
+        assert!(lines[1].starts_with("now      queries 3 700/s   selects 1 850/s"), "{text}");
+        for part in ["running 5   connected 32", "0 to 3 700", "took 4.0 s", "30 sessions are busy"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -191,7 +191,9 @@ impl<'a> WatchRecorder<'a> {
             self.note_event(unix_ns, WatchEventKind::Removed, text);
         }
         if let Some(text) = change.extent {
-            self.limited = Some(text.clone());
+            if self.room.extent() != WriteExtent::All {
+                self.limited = Some(text.clone());
+            }
             self.note_event(unix_ns, WatchEventKind::Limited, text);
         }
     }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use sweat_engine::base::calendar::civil_from_days;
 
-use crate::analysis::number_format::{format_number, format_percent};
+use crate::analysis::number_format::{format_count, format_number, format_percent};
 use crate::analysis::{WatchFindings, WatchStall, WatchUnit};
 
 use super::{ReportDetail, ReportStyle, html};
@@ -34,7 +34,7 @@ pub fn write_watch(
     }
 }
 
-/// `1,234 queries/s in the median of 10 min, 2 stalls`
+/// `1 234 queries/s in the median of 10 min, 2 stalls`
 pub(crate) fn headline(found: &WatchFindings) -> String {
     let Some(queries) = found.figure("queries_per_s") else {
         return "no samples of the server's counters in this span".to_owned();
@@ -57,6 +57,7 @@ pub(crate) fn value_text(value: f64, unit: WatchUnit) -> String {
     match unit {
         WatchUnit::Share => format_percent(value),
         WatchUnit::Cores => format!("{value:.2}"),
+        WatchUnit::Count if value.fract() == 0.0 => format_count(value as u64),
         WatchUnit::PerSecond | WatchUnit::Count => format_number(value),
     }
 }
@@ -83,7 +84,7 @@ pub(crate) fn span_text(found: &WatchFindings) -> String {
         0 => "UTC".to_owned(),
         _ => format!("UTC{:+03}:{:02}", minutes / 60, minutes.abs() % 60),
     };
-    let every = found.interval_s.map(|s| format!(" every {} s", format_number(s)));
+    let every = found.interval_s.map(|s| format!(" every {s} s"));
     format!(
         "{day} {from} to {to} {zone}: {} samples{}, {} missing",
         found.samples,
