@@ -44,12 +44,12 @@ def cpu_ticks(path):
 
 
 def page_share(pid):
-    """CPU time of the page by that of the whole process: all but that of the threads which are there without a page."""
+    """CPU time of the threads that are there without a page, and that of the others by the whole process's."""
     process = pathlib.Path(f"/proc/{pid}")
     others = [task / "stat" for task in (process / "task").iterdir() if "page" not in (task / "comm").read_text()]
     own = sum(cpu_ticks(stat) for stat in others)
     whole = cpu_ticks(process / "stat")
-    return (whole - own) / whole if whole else 0
+    return own, (whole - own) / whole if whole else 0
 
 
 def watch_share(pid, done, shares):
@@ -81,8 +81,8 @@ def run(seconds, listens):
     for peer in peers:
         peer.close()
     rate = s.json.loads(out)["trials"][0]["events_per_s"]
-    # The last look but one: in the last the load may be over, and its threads gone.
-    share = shares[-3] if len(shares) > 2 else 0
+    # The last look in the load: behind it the threads of the load are gone, with their times.
+    share = max(shares)[1]
     return rate["value"] if isinstance(rate, dict) else rate, sum(seen), len(pages), share
 
 
@@ -91,12 +91,14 @@ def main():
     s.build()
     ratios, shares, events, pages = [], [], 0, 0
     for pair in range(args.pairs):
-        rates = {}
+        rates, both = {}, {}
         for listens in (True, False) if pair % 2 else (False, True):
             rates[listens], read, fetched, share = run(args.seconds, listens)
-            shares += [share] if listens else []
+            # Threads that began the load and have ended are in both.
+            both[listens] = share
             events, pages = events + read, pages + fetched
         ratios.append(rates[True] / rates[False])
+        shares.append(both[True] - both[False])
         print(f"pair {pair + 1}: {ratios[-1]:.4f}, CPU of the page {shares[-1]:.2%}", flush=True)
     ratio = statistics.median(ratios)
     print(f"CPU time of the page by all of sweat's: {statistics.median(shares):.2%} (most {max(shares):.2%})   bar <= 1%   "

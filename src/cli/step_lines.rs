@@ -22,6 +22,9 @@ use crate::workload::JobProgress;
 /// Columns for a step's name, so that its time and rate fit in a terminal of 80.
 const PLACE: usize = 49;
 
+/// The same in a pane of the view, which has names at its left.
+const PANE_PLACE: usize = 40;
+
 /// Shows the steps of a run on stderr, and on a terminal each load in a view.
 pub(super) struct StepLines<'a> {
     plan: &'a Plan,
@@ -161,9 +164,9 @@ impl RunListener for StepLines<'_> {
             _ => String::new(),
         };
         let place = shorten_cell(&self.place, PLACE);
-        let line = format!("{place:<PLACE$} {seconds:>7.2} s{rate}");
-        self.print_line(&line);
-        self.display.add_ended_step(line);
+        self.print_line(&format!("{place:<PLACE$} {seconds:>7.2} s{rate}"));
+        let place = shorten_cell(&self.place, PANE_PLACE);
+        self.display.add_ended_step(format!("{place:<PANE_PLACE$} {seconds:>7.2} s{rate}"));
         if let Some(stopping) = self.display.stopping_progress() {
             self.progress.show(&stopping);
         }

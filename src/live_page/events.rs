@@ -65,6 +65,13 @@ impl EventLog {
         self.news.notify_all();
     }
 
+    /// Has all who wait look up.
+    pub(super) fn wake_readers(&self) {
+        // Whoever looks up next has to get the lock first, so that nobody misses it.
+        drop(self.lock_kept());
+        self.news.notify_all();
+    }
+
     /// Nothing more will come.
     pub(super) fn end(&self) {
         self.lock_kept().is_over = true;

@@ -12,6 +12,8 @@ use crate::base::{Clock as _, Nanos, Stop};
 
 /// How long a socket waits before it says that nothing comes or goes.
 const WAIT: Duration = Duration::from_millis(200);
+/// How long one waits for an event before it is looked whether the reader is still there.
+const EVENT_WAIT: Duration = Duration::from_secs(1);
 /// How often a reader hears that we are there, if nothing happens; so we hear that it left.
 const HEARTBEAT: Nanos = Nanos(5_000_000_000);
 /// How long an answer may take to be taken.
@@ -98,7 +100,7 @@ impl PageHub {
         self.send_all(peer, head.as_bytes(), self.patience, stop)?;
         let (mut last, mut sent_at) = (after, self.clock.now());
         while !stop.is_set() {
-            let batch = self.log.wait_for_events(last, WAIT);
+            let batch = self.log.wait_for_events(last, EVENT_WAIT);
             last = batch.last;
             let mut text = String::new();
             if batch.has_missed {

@@ -211,6 +211,7 @@ impl LivePageServer {
 impl Drop for LivePageServer {
     fn drop(&mut self) {
         self.stop.set(StopReason::Done);
+        self.hub.log.wake_readers();
         if let Some(thread) = self.thread.take() {
             // One that panicked has told so on its own.
             let _ = thread.join();

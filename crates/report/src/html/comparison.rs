@@ -6,7 +6,7 @@ use crate::analysis::{ComparedRun, ComparedSide, ComparisonFindings, FindingResu
 use super::axis::PlotAxis;
 use super::escape::escape_html;
 use super::plot::{Plot, PlotFrame};
-use super::{costs, levels, record, replay, sections, spectrum, verdicts};
+use super::{costs, levels, plot_data, record, replay, sections, spectrum, verdicts};
 
 /// All of it, in order.
 pub(super) fn page_parts(findings: &ComparisonFindings) -> Vec<String> {
@@ -31,7 +31,7 @@ pub(super) fn page_parts(findings: &ComparisonFindings) -> Vec<String> {
         sides_section(&findings.sides),
         "</main>".to_owned(),
         page_footer(findings),
-        sections::data_element(still.iter().map(|(plot, _)| plot), &time, None),
+        plot_data::data_element(still.iter().map(|(plot, _)| plot), &time, None),
     ]
 }
 

@@ -5,15 +5,17 @@ use crate::analysis::{RunFindings, answer_headline};
 use super::axis::PlotAxis;
 use super::escape::escape_html;
 use super::{
-    LIVE_SCRIPT, PageHead, SCRIPT, STYLE, inline_text, run_title, sections, write_page_with,
+    LIVE_SCRIPT, PageHead, SCRIPT, STYLE, inline_text, plot_data, run_title, sections,
+    write_page_with,
 };
 
 /// The page as it stands now; without findings, what stands there until the run has a folder. `command` is what runs,
 /// `last_event` the number of the last event that the page holds already.
 pub fn live_page(findings: Option<&RunFindings>, command: &str, last_event: u64) -> String {
     let strip = format!(
-        "<div id=\"live\" data-event=\"{last_event}\"><strong id=\"live-state\">connecting</strong> \
-         <span id=\"live-line\"></span><p id=\"live-note\" class=\"small\"></p></div>"
+        "<div id=\"live\" data-event=\"{last_event}\">\
+         <strong id=\"live-state\">connecting</strong> <span id=\"live-line\"></span>\
+         <p id=\"live-note\" class=\"small\"></p></div>"
     );
     let title = findings.map_or_else(|| format!("sweat {command}"), |run| run_title(&run.head));
     let answer = findings.map(|run| answer_headline(&run.results)).unwrap_or_default();
@@ -35,7 +37,7 @@ fn empty_parts(command: &str) -> Vec<String> {
          <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
         escape_html(command)
     );
-    let data = sections::data_element([], &PlotAxis::time_range(0.0, 1.0), None);
+    let data = plot_data::data_element([], &PlotAxis::time_range(0.0, 1.0), None);
     vec![header, "<main></main>".to_owned(), "<footer></footer>".to_owned(), data]
 }
 

@@ -13,7 +13,8 @@ use super::bands::PlotBackground;
 use super::escape::{escape_html, sentence_html};
 use super::legend::curve_legend;
 use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame, SMALL, WIDE};
-use super::sections::{data_element, tall_frame, untimed_figure};
+use super::plot_data::data_element;
+use super::sections::{tall_frame, untimed_figure};
 use super::{capitalize_first, levels, record, run_plots, spectrum, tables};
 
 /// All of it, in order.

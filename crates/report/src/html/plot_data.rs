@@ -6,6 +6,7 @@ use std::hash::Hash;
 use serde_json::{Value, json};
 
 use super::axis::{MomentForm, PlotAxis};
+use super::escape::script_json;
 use super::format_value;
 use super::m4;
 use super::plot::{Plot, PlotCurve};
@@ -88,6 +89,16 @@ pub(super) fn plots_json<'a>(
         all["began"] = json!(began_s);
     }
     all
+}
+
+/// The element that the script reads. `began_s` as of `plots_json`.
+pub(super) fn data_element<'a>(
+    plots: impl IntoIterator<Item = &'a Plot>,
+    time: &PlotAxis,
+    began_s: Option<f64>,
+) -> String {
+    let data = script_json(&plots_json(plots, time, began_s));
+    format!("<script type=\"application/json\" id=\"plot-data\">{data}</script>")
 }
 
 fn plot_json(plot: &Plot, times: &mut Shared<Vec<i64>>, words: &mut Shared<String>) -> Value {

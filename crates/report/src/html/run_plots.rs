@@ -9,11 +9,11 @@ use crate::analysis::{
 
 use super::axis::{AxisMeasure, PlotAxis, tick_label};
 use super::bands::{PlotBackground, PlotBand};
-use super::capitalize_first;
 use super::heatmap::HeatmapLayer;
 use super::legend::step_words;
-use super::plot::{CurveStyle, Plot, PlotCurve};
+use super::plot::{CurveStyle, Plot, PlotCurve, SMALL};
 use super::variants::RunVariants;
+use super::{capitalize_first, sections};
 
 /// The main plots on one time axis, without those that would be empty.
 pub(super) fn main_plots(findings: &RunFindings) -> Vec<Plot> {
@@ -67,6 +67,36 @@ pub(super) fn server_plots(findings: &RunFindings) -> Vec<Plot> {
         }
     };
     findings.timeline.series.iter().filter(moved).map(plot).collect()
+}
+
+/// Those plots as a section; empty where there are none.
+pub(super) fn server_section(
+    findings: &RunFindings,
+    more: &[Plot],
+    time_axis: &PlotAxis,
+    ground: &PlotBackground,
+) -> String {
+    if more.is_empty() {
+        return String::new();
+    }
+    let bare = |b: &PlotBand| PlotBand {
+        strip: None,
+        number: String::new(),
+        group: String::new(),
+        ..b.clone()
+    };
+    let bare = PlotBackground {
+        bands: ground.bands.iter().map(bare).collect(),
+        ..PlotBackground::default()
+    };
+    let plots: String = more
+        .iter()
+        .map(|plot| sections::plot_figure(findings, plot, &SMALL, time_axis, &bare))
+        .collect();
+    format!(
+        "<section id=\"server\"><h2>What else the server showed</h2>\
+         <div class=\"pairs\">{plots}</div></section>"
+    )
 }
 
 /// The time axis that all share.

@@ -15,7 +15,7 @@ use crate::analysis::{
 use super::super::{format_utc, state_word};
 use super::axis::PlotAxis;
 use super::bands::{PlotBackground, PlotBand};
-use super::escape::{escape_html, script_json, sentence_html, unbroken_numbers};
+use super::escape::{escape_html, sentence_html, unbroken_numbers};
 use super::legend::{background_legend, curve_legend};
 use super::plot::{Plot, PlotFrame, SMALL, WIDE};
 use super::{
@@ -65,7 +65,7 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
         server_cost::server_cost_section(findings),
         record::costs_section(&findings.results),
         record::errors_section(&findings.results),
-        server_section(findings, &more, &time, &ground),
+        run_plots::server_section(findings, &more, &time, &ground),
         verdicts::noise_section(findings),
         record::settings_section(findings),
         record::machine_section(findings),
@@ -73,7 +73,7 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
         record::files_section(findings),
         "</main>".to_owned(),
         record::page_footer(findings),
-        data_element(
+        plot_data::data_element(
             main.iter().chain(&more).chain(still.iter().map(|(plot, _)| plot)),
             &time,
             (findings.head.state == RunState::Running).then_some(findings.timeline.began_s),
@@ -384,7 +384,7 @@ fn main_frame(bands: &[PlotBand]) -> PlotFrame {
 }
 
 /// A plot with its legend and its table.
-fn plot_figure(
+pub(super) fn plot_figure(
     findings: &RunFindings,
     plot: &Plot,
     frame: &PlotFrame,
@@ -448,41 +448,4 @@ fn small_figures(still: &[(Plot, PlotFrame)], shown: &[Plot]) -> String {
 /// Of a plot that is not over time.
 pub(super) fn tall_frame() -> PlotFrame {
     PlotFrame { top: 12.0, height: 300.0, ..WIDE }
-}
-
-fn server_section(
-    findings: &RunFindings,
-    more: &[Plot],
-    time_axis: &PlotAxis,
-    ground: &PlotBackground,
-) -> String {
-    if more.is_empty() {
-        return String::new();
-    }
-    let bare = |b: &PlotBand| PlotBand {
-        strip: None,
-        number: String::new(),
-        group: String::new(),
-        ..b.clone()
-    };
-    let bare = PlotBackground {
-        bands: ground.bands.iter().map(bare).collect(),
-        ..PlotBackground::default()
-    };
-    let plots: String =
-        more.iter().map(|plot| plot_figure(findings, plot, &SMALL, time_axis, &bare)).collect();
-    format!(
-        "<section id=\"server\"><h2>What else the server showed</h2>\
-         <div class=\"pairs\">{plots}</div></section>"
-    )
-}
-
-/// The element that the script reads. `began_s` as of `plots_json`.
-pub(super) fn data_element<'a>(
-    plots: impl IntoIterator<Item = &'a Plot>,
-    time: &PlotAxis,
-    began_s: Option<f64>,
-) -> String {
-    let data = script_json(&plot_data::plots_json(plots, time, began_s));
-    format!("<script type=\"application/json\" id=\"plot-data\">{data}</script>")
 }

@@ -11,7 +11,7 @@ use super::bands::PlotBackground;
 use super::escape::escape_html;
 use super::legend::curve_legend;
 use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame, SMALL, WIDE};
-use super::sections::data_element;
+use super::plot_data::data_element;
 use super::tables::{number_table, text_table};
 use super::{PageHead, write_page};
 
