@@ -10,6 +10,7 @@ mod event_loop;
 pub mod expression;
 pub mod fileio;
 mod fill;
+pub mod http;
 mod local;
 pub mod lookup;
 #[cfg(feature = "lua")]
@@ -69,6 +70,7 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     #[cfg(feature = "lua")]
     &lua::LuaKind,
     &lookup::LookupKind,
+    &http::HttpKind,
     &cpu::CpuKind,
     &memory::MemoryKind,
     &threads::ThreadsKind,
@@ -450,6 +452,10 @@ pub trait Worker {
     /// of the load. In an open loop nobody thinks.
     fn think_time(&self) -> Option<Nanos> {
         None
+    }
+    /// Whether it makes its connections inside its events, so that a lost one ends the event and nothing more.
+    fn connects_in_events(&self) -> bool {
+        false
     }
     /// What an error means for the load.
     fn error_policy(&self, _error: EventError) -> ErrorPolicy {
