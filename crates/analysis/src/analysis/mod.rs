@@ -12,6 +12,7 @@ mod cost;
 mod costs;
 mod counters;
 mod event_errors;
+mod exchange_totals;
 mod figures;
 mod findings;
 #[cfg(any(test, feature = "fixtures"))]
@@ -52,8 +53,9 @@ pub use compare::{
     InterimResult, detectable_before, judge_interim_pairs, metric_label, metric_name, metric_names,
     metric_value_text,
 };
-pub use findings::MachineFinding;
 pub use costs::speed_word;
+pub use exchange_totals::{ExchangeTable, ExchangeTimes, ExchangeTotals, TimeSpread};
+pub use findings::MachineFinding;
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
 pub use findings::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};
 pub use findings::{
