@@ -330,3 +330,48 @@ fn a_transaction_allocates_nothing() {
         assert!(more <= 50, "{sql}: {more} more for {EVENTS} events");
     }
 }
+
+/// Answers requests over kept connections without asking for memory, until the test's process ends.
+fn serve_small_replies() -> u16 {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                while matches!(stream.read(&mut request), Ok(1..)) {
+                    let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+                    if stream.write_all(reply).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_request_over_a_kept_connection_allocates_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    const EVENTS: u64 = 500;
+    let url = format!("http://127.0.0.1:{}/", serve_small_replies());
+    let kind = KINDS.iter().find(|kind| kind.name() == "http").expect("the kind is listed");
+    let given = [("url", &*url), ("checksum", "on"), ("expect-size", "same")];
+    let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let options = Options::from_given(&kind.option_specs(), &given).expect("they exist");
+    let workload = kind.build_workload(&options, Endpoint::None).expect("it fits");
+    workload.check_ready(&Stop::new()).expect("the server is there");
+    for engine in [EnginePlan::Threads, EnginePlan::Reactor] {
+        if engine == EnginePlan::Reactor && cfg!(not(target_os = "linux")) {
+            continue;
+        }
+        let closed = ArrivalPlan::Closed { think: Duration::ZERO };
+        let of_events = |events| allocations_of(&*workload, 2, &closed, engine, events);
+        of_events(EVENTS);
+        let (once, more) = (of_events(EVENTS), of_events(4 * EVENTS));
+        let more = more.saturating_sub(once);
+        assert!(more <= 50, "{engine:?}: {more} more for {} events", 3 * EVENTS);
+    }
+}

@@ -5,9 +5,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::base::Secret;
 use crate::capture::redact::redacted_text;
+use crate::plan::{LEFT_OUT, field_secret_at};
 
-/// What a record shows in place of a secret.
-const HIDDEN: &str = "***";
 /// Longest part of a statement in a record of the command line, bytes.
 const LONGEST_STATEMENT: usize = 4096;
 
@@ -46,6 +45,14 @@ fn password_at(arg: &[u8]) -> Option<usize> {
     (arg.len() > 2 && arg.starts_with(b"-p")).then_some(2)
 }
 
+/// Where the secret begins of a field of HTTP inside an argument: behind `-H`, `--header=`, or the whole argument.
+fn field_at(arg: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(arg).ok()?;
+    let before = ["--header=", "-H"].iter().find(|flag| text.starts_with(**flag));
+    let before = before.map_or(0, |flag| flag.len());
+    field_secret_at(&text[before..]).map(|at| before + at)
+}
+
 /// Takes the password out of the arguments, and writes long names with dashes (`--table_size` is `--table-size`).
 pub(super) fn parse_command_line(args: Vec<OsString>) -> CommandLine {
     let mut words = CommandLine { typed: typed_text(&args), ..CommandLine::default() };
@@ -77,9 +84,17 @@ pub(super) fn parse_command_line(args: Vec<OsString>) -> CommandLine {
 /// behind a bare `-p` that was meant as one means nothing else, so no run comes of it and nothing is recorded.
 fn typed_text(args: &[OsString]) -> String {
     let mut words = vec!["sweat".to_owned()];
+    let mut before: &[u8] = b"";
     for arg in args.iter().skip(1) {
         let bytes = arg.as_bytes();
-        words.push(if password_at(bytes).is_some() {
+        let before = std::mem::replace(&mut before, bytes);
+        words.push(if before == b"--body" {
+            LEFT_OUT.to_owned()
+        } else if bytes.starts_with(b"--body=") {
+            quote_word(&format!("--body={LEFT_OUT}"))
+        } else if let Some(at) = field_at(bytes) {
+            quote_word(&format!("{} {LEFT_OUT}", String::from_utf8_lossy(&bytes[..at])))
+        } else if password_at(bytes).is_some() {
             let flag = bytes.starts_with(b"--").then(|| bytes.split(|b| *b == b'=').next());
             String::from_utf8_lossy(flag.flatten().unwrap_or(b"-p")).into_owned()
         } else {
@@ -96,7 +111,7 @@ fn hide_secrets(word: &str) -> String {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         if let Some((login, host)) = rest[..end].rsplit_once('@') {
             if let Some((user, _)) = login.split_once(':') {
-                text = format!("{scheme}://{user}:{HIDDEN}@{host}{}", &rest[end..]);
+                text = format!("{scheme}://{user}:{LEFT_OUT}@{host}{}", &rest[end..]);
             }
         }
     }
@@ -149,7 +164,8 @@ fn with_dashes(arg: &OsStr) -> OsString {
 fn overwrite_passwords(memory: &mut [u8], places: &[(usize, usize)]) {
     for (number, arg) in memory.split_mut(|b| *b == 0).enumerate() {
         let known = places.iter().find(|(argument, _)| *argument == number).map(|place| place.1);
-        if let Some(at) = known.or_else(|| password_at(arg)).filter(|at| *at <= arg.len()) {
+        let found = known.or_else(|| password_at(arg)).or_else(|| field_at(arg));
+        if let Some(at) = found.filter(|at| *at <= arg.len()) {
             for (i, byte) in arg[at..].iter_mut().enumerate() {
                 *byte = if i == 0 { b'x' } else { 0 };
             }
@@ -237,6 +253,10 @@ mod tests {
         let statement = "--queries=create user a identified by 'hush'";
         let shown = typed(&["sweat", "bench", "queries", statement]);
         assert!(!shown.contains("hush") && shown.contains("create user a"), "{shown}");
+        let fields = ["-H", "Cookie: hush", "-HX-Token: hush", "--header=Authorization:hush"];
+        assert_eq!(typed(&[&["sweat", "bench"][..], &fields].concat()).matches("hush").count(), 0);
+        let body = typed(&["sweat", "bench", "--body", "hush", "--body=hush", "-H", "Accept: x"]);
+        assert_eq!(body, "sweat bench --body *** '--body=***' -H 'Accept: x'");
     }
 
     #[test]
@@ -254,6 +274,10 @@ mod tests {
         let text = String::from_utf8(memory).unwrap();
         assert!(!text.contains("ecret"), "{text:?}");
         assert!(text.contains("-px\0") && text.ends_with("--pool\0"), "{text:?}");
+        let mut memory = b"sweat\0-H\0Cookie: hush\0-HX-Token:hush\0-HAccept: x\0".to_vec();
+        overwrite_passwords(&mut memory, &[]);
+        let text = String::from_utf8(memory).unwrap();
+        assert!(!text.contains("ush") && text.contains("Accept: x"), "{text:?}");
         let mut memory = b"tpcc_load\0localhost\0db\0user\0hush\x005\0".to_vec();
         overwrite_passwords(&mut memory, &[(4, 0)]);
         let text = String::from_utf8(memory).unwrap();

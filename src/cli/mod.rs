@@ -4,6 +4,7 @@
 //! and its line in `COMMANDS`. A command reads its words into a plan and lets the rooms below do the work.
 
 mod aa;
+mod ab;
 mod arguments;
 mod argv;
 mod bench;
@@ -18,12 +19,14 @@ mod defaults;
 mod demo;
 mod digest;
 mod doctor;
+mod exchange_load;
 mod exit;
 mod explain;
 mod foreign;
 mod help;
 mod hotset;
 mod hotset_save;
+mod http_load;
 mod init;
 #[cfg(feature = "live-view")]
 mod live;
@@ -91,6 +94,8 @@ const COMMANDS: &[CommandEntry] = &[
     (micro::command, micro::run),
     (mix::command, mix::run),
     (slap::command, slap::run),
+    (http_load::command, http_load::run),
+    (ab::command, ab::run),
     (tpcc_mysql::load_command, tpcc_mysql::load),
     (tpcc_mysql::start_command, tpcc_mysql::start),
     (warm::command, warm::run),
@@ -121,11 +126,19 @@ type CommandEntry =
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let call = ProgramCall::from_args(&args);
+    let ab_call = ab::own_call(&args);
     let mut secrets = call.as_ref().map(ProgramCall::password_places).unwrap_or_default();
     secrets.extend(ycsb::password_places(&args));
+    secrets.extend(ab_call.iter().flat_map(ab::secret_places));
     argv::wipe_passwords(&secrets);
     if let Some(call) = call {
         return call.run();
+    }
+    if let Some(call) = ab_call {
+        return ab::run_program(&call);
+    }
+    if let Some(call) = http_load::own_call(&args) {
+        return http_load::run_program(&call);
     }
     if let Some(words) = sysbench::own_words(&args) {
         return sysbench::run_program(words);

@@ -43,6 +43,7 @@ pub use dry_run::{DryRunStep, dry_run_steps};
 pub use estimate::{RemainingTime, TimeEstimate, estimate_time};
 pub use order::variant_order;
 pub use pool_instances::least_pool_bytes;
+pub use preflight::raise_file_limit;
 pub use run::{build_schedule, check_plan, run_plan, run_schedule};
 pub use run_context::{FinishedRun, RunOrigin};
 pub use schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};

@@ -96,7 +96,7 @@ fn check_sessions(workers: u64, allowed: &ConnectionLimits) -> Option<Mistake> {
 }
 
 /// Raises our soft limit of open files to the hard one; gives what holds then, `None` for no limit.
-fn raise_file_limit() -> Option<u64> {
+pub fn raise_file_limit() -> Option<u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     if raised.is_ok() { maximum } else { current }

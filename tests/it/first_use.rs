@@ -46,6 +46,7 @@ const SKIPPED: &[(&str, &str)] = &[
     ("coming-from.md", "it lists words of other tools, and no command of its own"),
     ("sysbench.md", "it prints sysbench's own report: see the tests `sysbench`"),
     ("slap.md", "it prints mysqlslap's own blocks: see the tests `slap`"),
+    ("http.md", "it needs a web server: see the tests `http`"),
     ("ship.md", "it serves a server's own log until Ctrl-C"),
 ];
 

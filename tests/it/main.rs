@@ -16,6 +16,7 @@ mod follow;
 mod hostile;
 mod hotset_load;
 mod hotset_save;
+mod http;
 mod journal;
 mod live_page;
 mod live_view;

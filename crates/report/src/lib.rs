@@ -2,10 +2,12 @@
 //! Never knows: how numbers were made, servers.
 //! To add one: a folder here, its line in `FORMATS`, a golden file (`report/tests.rs`).
 
+pub mod ab;
 mod csv;
 mod data_verdicts;
 mod dbt2;
 mod html;
+pub mod http_load;
 mod json;
 mod junit;
 mod markdown;

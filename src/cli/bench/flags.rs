@@ -123,6 +123,13 @@ const RARE: &[&str] = &[
     "trust-log-clients",
     "classes",
     "once",
+    "order",
+    "body-file",
+    "max-body",
+    "connect-to",
+    "unix-socket",
+    "ca",
+    "insecure",
 ];
 /// What the workloads named so begin with, and options that only they use.
 const RANDOM_SELECTS: &str = "select_random";
@@ -159,6 +166,9 @@ pub(super) fn add_workload_flags(mut command: Command, specs: &[OptionSpec]) -> 
             .help_heading("Workload");
         if let Some(alias) = spec.alias {
             arg = arg.alias(alias);
+        }
+        if let Some(short) = spec.short {
+            arg = arg.short(short);
         }
         if spec.kind == OptionKind::Switch {
             arg = arg.num_args(0..=1).require_equals(true).default_missing_value("on");

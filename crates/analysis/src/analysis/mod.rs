@@ -12,6 +12,7 @@ mod cost;
 mod costs;
 mod counters;
 mod event_errors;
+mod exchange_totals;
 mod figures;
 mod findings;
 #[cfg(any(test, feature = "fixtures"))]
@@ -55,6 +56,7 @@ pub use compare::{
     metric_value_text,
 };
 pub use costs::speed_word;
+pub use exchange_totals::{ExchangeTable, ExchangeTimes, ExchangeTotals, TimeSpread};
 pub use findings::MachineFinding;
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
 pub use findings::{AuditClass, AuditFinding, AuditRate, AuditRule, AuditVerdict, ClassTimes};

@@ -26,7 +26,7 @@ pub(crate) use file::{PlanSection, read_document};
 pub use isolate::IsolatePlan;
 pub use nearest::{did_you_mean, nearest_name, nearest_or_all, unknown_name};
 pub use objective::{Metric, MetricUnit, Objective, Relation};
-pub use options::{OptionKind, OptionSpec, Options};
+pub use options::{LEFT_OUT, OptionKind, OptionSecrecy, OptionSpec, Options, field_secret_at};
 pub use replay::{TimingPlan, WritesPlan};
 pub use share::LoadShare;
 pub use stages::{ArrivalSpacing, RateStage, RateStages};

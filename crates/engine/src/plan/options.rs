@@ -90,19 +90,90 @@ pub struct OptionSpec {
     pub help: String,
     /// Its name in sysbench where that is another one; accepted wherever the option is, and listed nowhere.
     pub alias: Option<&'static str>,
+    /// Its letter on the command line.
+    pub short: Option<char>,
+    /// What of its value a run folder must not hold.
+    pub secrecy: OptionSecrecy,
+}
+
+/// What of an option's value is left out wherever it is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OptionSecrecy {
+    /// Nothing.
+    #[default]
+    Open,
+    /// All of it.
+    Hidden,
+    /// Lines of `Name: value`: the values of names that stand for secrets.
+    Fields,
+}
+
+/// What stands in a record instead of a value that is left out.
+pub const LEFT_OUT: &str = "***";
+
+/// Parts of names of HTTP fields that hold secrets.
+const SECRET_NAMES: [&str; 8] =
+    ["auth", "cookie", "token", "secret", "password", "api-key", "apikey", "session"];
+
+/// Where the secret of a field begins, as in `Authorization: Bearer x`; `None` if it holds none.
+pub fn field_secret_at(field: &str) -> Option<usize> {
+    let (name, _) = field.split_once(':')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let name_lower = name.to_ascii_lowercase();
+    let is_secret = SECRET_NAMES.iter().any(|part| name_lower.contains(part));
+    (is_secret && name.chars().all(is_name)).then_some(name.len() + 1)
+}
+
+impl OptionSecrecy {
+    /// The value as it may be recorded, if that is another one.
+    fn shown_value(self, value: &str) -> Option<String> {
+        match self {
+            OptionSecrecy::Open => None,
+            OptionSecrecy::Hidden => Some(LEFT_OUT.to_owned()),
+            OptionSecrecy::Fields => {
+                let shown = value.lines().map(|line| match field_secret_at(line) {
+                    Some(at) => format!("{} {LEFT_OUT}", &line[..at]),
+                    None => line.to_owned(),
+                });
+                let shown: Vec<String> = shown.collect();
+                let shown = shown.join("\n");
+                (shown != value).then_some(shown)
+            }
+        }
+    }
 }
 
 impl OptionSpec {
     /// An option; an empty default is none.
     pub fn new(name: &str, kind: OptionKind, default: &str, help: &str) -> OptionSpec {
         let [name, default, help] = [name, default, help].map(str::to_owned);
-        OptionSpec { name, kind, default, help, alias: None }
+        OptionSpec {
+            name,
+            kind,
+            default,
+            help,
+            alias: None,
+            short: None,
+            secrecy: OptionSecrecy::Open,
+        }
     }
 
     /// The same option, also known by this name.
     #[must_use]
     pub fn with_alias(self, alias: &'static str) -> OptionSpec {
         OptionSpec { alias: Some(alias), ..self }
+    }
+
+    /// The same option, also by this letter.
+    #[must_use]
+    pub fn with_short(self, short: char) -> OptionSpec {
+        OptionSpec { short: Some(short), ..self }
+    }
+
+    /// The same option, recorded without its secrets.
+    #[must_use]
+    pub fn with_secrecy(self, secrecy: OptionSecrecy) -> OptionSpec {
+        OptionSpec { secrecy, ..self }
     }
 
     fn has_name(&self, name: &str) -> bool {
@@ -112,7 +183,11 @@ impl OptionSpec {
 
 /// What was given, checked against the specs; absent ones have their default.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options(BTreeMap<String, String>);
+pub struct Options {
+    values: BTreeMap<String, String>,
+    /// What is recorded of those that hold secrets.
+    shown: BTreeMap<String, String>,
+}
 
 impl Options {
     /// Checks what was given against the specs and fills in the defaults. In names, `_` is `-`; of an option that
@@ -153,12 +228,20 @@ impl Options {
             }
         }
         values.extend(lines.into_iter().map(|(name, lines)| (name, lines.join("\n"))));
-        if mistakes.is_empty() { Ok(Options(values)) } else { Err(mistakes) }
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        let shown = specs.iter().filter_map(|spec| {
+            let value = values.get(&spec.name)?;
+            Some((spec.name.clone(), spec.secrecy.shown_value(value)?))
+        });
+        let shown = shown.collect();
+        Ok(Options { values, shown })
     }
 
     /// The value as text.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.values.get(name).map(String::as_str)
     }
 
     /// The value as a whole number; 0 if there is none.
@@ -186,9 +269,9 @@ impl Options {
         self.text(name).and_then(parse_switch).unwrap_or(false)
     }
 
-    /// All values by name, for the run folder.
+    /// All values by name, for the run folder: without secrets.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+        self.values.iter().map(|(k, v)| (k.as_str(), self.shown.get(k).unwrap_or(v).as_str()))
     }
 }
 
@@ -259,6 +342,30 @@ mod tests {
     fn the_name_in_sysbench_is_accepted_too() {
         let options = check(&[("depth", "1"), ("file_async-backlog", "7")]).unwrap();
         assert_eq!((options.count("depth"), options.text("file-async-backlog")), (7, None));
+    }
+
+    #[test]
+    fn what_is_secret_is_not_recorded() {
+        use OptionSecrecy::{Fields, Hidden};
+        let specs = [
+            OptionSpec::new("body", OptionKind::Text, "", "").with_secrecy(Hidden),
+            OptionSpec::new("header", OptionKind::Lines, "", "").with_secrecy(Fields),
+        ];
+        let given = [
+            ("body", "a=b"),
+            ("header", "X-Route: a"),
+            ("header", "authorization:Bearer x"),
+            ("header", "Accept: Cookie: y"),
+        ];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let options = Options::from_given(&specs, &given).unwrap();
+        assert_eq!(options.text("body"), Some("a=b"));
+        let shown: Vec<_> = options.iter().collect();
+        let fields = "X-Route: a\nauthorization: ***\nAccept: Cookie: y";
+        assert_eq!(shown, [("body", "***"), ("header", fields)]);
+        assert!(options.text("header").unwrap().contains("Bearer x"));
+        assert_eq!(field_secret_at("X-Api-Key: 1"), Some(10));
+        assert_eq!(field_secret_at("select ':auth'"), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod audit;
 mod collect;
 mod crash_rounds;
 mod data_verdicts;
+mod exchange;
 mod facts;
 mod figures;
 mod replay_totals;
@@ -23,6 +24,7 @@ pub use audit::{AuditBand, AuditCount, DurationCounts, LatencyLimit, LoadAudit, 
 pub use collect::{LoadEnding, Recorder};
 pub use crash_rounds::{CrashRound, LedgerBalance};
 pub use data_verdicts::{BrokenRow, DataState, DataVerdict, DataVerdicts};
+pub use exchange::{ExchangeFault, ExchangeSample, ExchangeSamples};
 pub use facts::{KeyChoice, ReplayFacts, ReplayTiming, StatementRepeats, WorkloadFacts};
 pub use figures::{FigureSeries, MeasuredCost, MeasuredFigures};
 pub use replay_totals::{LeftOut, ReplayTotals, ReplayedClass};

@@ -9,7 +9,7 @@ pub enum EndpointKind {
     None,
     /// A MySQL or MariaDB server, by address or as a sandbox.
     MySql,
-    /// Whatever answers at a URL.
+    /// Whatever answers at the URLs that its options name.
     Url,
 }
 
@@ -20,8 +20,6 @@ pub enum Endpoint<'a> {
     None,
     /// A server.
     MySql(&'a Target),
-    /// A URL.
-    Url(&'a str),
 }
 
 impl<'a> Endpoint<'a> {
@@ -30,7 +28,6 @@ impl<'a> Endpoint<'a> {
         match self {
             Endpoint::None => EndpointKind::None,
             Endpoint::MySql(_) => EndpointKind::MySql,
-            Endpoint::Url(_) => EndpointKind::Url,
         }
     }
 
@@ -41,9 +38,7 @@ impl<'a> Endpoint<'a> {
     pub fn require_mysql(self) -> anyhow::Result<&'a Target> {
         match self {
             Endpoint::MySql(target) => Ok(target),
-            Endpoint::None | Endpoint::Url(_) => {
-                anyhow::bail!("the workload was built without a server")
-            }
+            Endpoint::None => anyhow::bail!("the workload was built without a server"),
         }
     }
 }
@@ -58,12 +53,11 @@ impl EndpointKind {
     /// What to do where it is missing; `None` where nothing is asked for.
     pub(super) fn missing_hint(self) -> Option<(&'static str, &'static str)> {
         match self {
-            EndpointKind::None => None,
+            EndpointKind::None | EndpointKind::Url => None,
             EndpointKind::MySql => Some((
                 "needs a server",
                 "say where it is with -h HOST -P PORT or -S SOCKET, or use a sandbox",
             )),
-            EndpointKind::Url => Some(("needs a URL", "as in http://localhost:8080/")),
         }
     }
 }

@@ -78,7 +78,8 @@ async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
         }
         if let Some(error) = outcome.error {
             pace.error_text(error, worker.error_text());
-            if error.kind.ends_session() && !reopen_session(worker, pace).await {
+            let is_lost = error.kind.ends_session() && !worker.connects_in_events();
+            if is_lost && !reopen_session(worker, pace).await {
                 return;
             }
         }

@@ -11,6 +11,7 @@ mod event_loop;
 pub mod expression;
 pub mod fileio;
 mod fill;
+pub mod http;
 mod local;
 pub mod lookup;
 #[cfg(feature = "lua")]
@@ -74,6 +75,7 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
     #[cfg(feature = "lua")]
     &lua::LuaKind,
     &lookup::LookupKind,
+    &http::HttpKind,
     &cpu::CpuKind,
     &memory::MemoryKind,
     &threads::ThreadsKind,
@@ -432,6 +434,10 @@ pub trait Worker {
     /// of the load. In an open loop nobody thinks.
     fn think_time(&self) -> Option<Nanos> {
         None
+    }
+    /// Whether it makes its connections inside its events, so that a lost one ends the event and nothing more.
+    fn connects_in_events(&self) -> bool {
+        false
     }
     /// What an error means for the load.
     fn error_policy(&self, _error: EventError) -> ErrorPolicy {

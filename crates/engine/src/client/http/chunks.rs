@@ -35,16 +35,16 @@ enum ChunkPlace {
 
 /// Reads a body in chunks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ChunkDecoder {
+pub(super) struct BodyChunks {
     place: ChunkPlace,
     /// Length of the chunk, or what is left of it.
     left: u64,
     trailer: usize,
 }
 
-impl ChunkDecoder {
-    pub(super) fn new() -> ChunkDecoder {
-        ChunkDecoder { place: ChunkPlace::Length { has_digit: false }, left: 0, trailer: 0 }
+impl BodyChunks {
+    pub(super) fn new() -> BodyChunks {
+        BodyChunks { place: ChunkPlace::Length { has_digit: false }, left: 0, trailer: 0 }
     }
 
     /// Whether the body has ended.

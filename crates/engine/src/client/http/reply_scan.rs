@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use httparse::{Header, ParserConfig, Status};
 
-use super::chunks::ChunkDecoder;
+use super::chunks::BodyChunks;
 
 /// Most fields of a head.
 const MOST_FIELDS: usize = 128;
@@ -59,7 +59,7 @@ impl ReplySink for () {}
 enum ScanPlace {
     Head,
     Length(u64),
-    Chunked(ChunkDecoder),
+    Chunked(BodyChunks),
     UntilClose,
     Done,
 }
@@ -247,7 +247,7 @@ impl ReplyScan {
             BodySize::None | BodySize::Length(0) => ScanPlace::Done,
             BodySize::Length(length) if length > self.limits.most_body => return Err(TOO_LONG),
             BodySize::Length(length) => ScanPlace::Length(length),
-            BodySize::Chunked => ScanPlace::Chunked(ChunkDecoder::new()),
+            BodySize::Chunked => ScanPlace::Chunked(BodyChunks::new()),
             BodySize::UntilClose => ScanPlace::UntilClose,
         };
         Ok(length - kept)

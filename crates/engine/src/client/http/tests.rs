@@ -69,7 +69,8 @@ fn bodies_end_where_their_heads_say() {
     assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), ok(200, "hello", true));
     assert_eq!(
         read(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;a=b\r\nlo\r\n0\r\n\r\n"
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+                    3\r\nhel\r\n2;a=b\r\nlo\r\n0\r\n\r\n"
         ),
         ok(200, "hello", true)
     );

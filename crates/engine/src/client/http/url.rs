@@ -98,8 +98,8 @@ impl HttpUrl {
             return HttpUrl::from_text(location);
         }
         if let Some(rest) = location.strip_prefix("//") {
-            let scheme = if self.is_tls { "https" } else { "http" };
-            return HttpUrl::from_text(&format!("{scheme}://{rest}"));
+            let secure = if self.is_tls { "s" } else { "" };
+            return HttpUrl::from_text(&format!("http{secure}://{rest}"));
         }
         let own = self.path.split('?').next().unwrap_or_default();
         let path = match location.as_bytes().first() {
@@ -117,7 +117,7 @@ fn split_port(place: &str) -> Result<(&str, Option<&str>), &'static str> {
     if let Some(rest) = place.strip_prefix('[') {
         let (host, rest) = rest.split_once(']').ok_or("a bracket of the host is not closed")?;
         if host.parse::<Ipv6Addr>().is_err() {
-            return Err("what stands in brackets is not an IPv6 address");
+            return Err("there is no IPv6 address in the brackets");
         }
         return match rest.strip_prefix(':') {
             Some(port) => Ok((host, Some(port))),

@@ -108,7 +108,7 @@ fn read_retry(section: &PlanSection<'_>) -> RetrySpec {
 fn read_step(section: &PlanSection<'_>) -> Option<StepSpec> {
     if section.has_key("http") {
         section.read_text("http");
-        let hint = "a step is sql or sleep";
+        let hint = "a step is sql or sleep; `sweat bench http` loads web servers";
         section.add_mistake("http", "requests by HTTP are not supported", Some(hint.to_owned()));
     }
     let what = match (section.has_key("sql"), section.has_key("sleep")) {

@@ -1,0 +1,194 @@
+//! Requests to web servers: URLs, each a class of events; connect, TLS and first byte as steps inside them.
+//! Start reading at `load.rs`, what is sent; `worker.rs` sends it and checks what comes.
+//! Never knows: how an exchange goes, when events are due.
+
+mod load;
+mod options;
+mod request;
+mod samples;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use anyhow::Context as _;
+
+use super::{
+    BoxedWorker, Endpoint, EndpointKind, StatementPreview, WorkerContext, Workload, WorkloadKind,
+};
+use crate::base::reactor::block_on;
+use crate::base::{RealClock, Stop};
+use crate::client::{HttpConnection, HttpOrigin};
+use crate::plan::{OptionSpec, Options};
+use crate::recorder::{CounterSpec, ExchangeSamples};
+
+pub use self::load::{HttpChecks, HttpLoad, SizeCheck, StatusRange, read_url_list};
+pub use self::request::{base64_text, check_field};
+
+use self::request::RequestPlan;
+use self::samples::SampleStore;
+
+/// Connections that were made.
+const CONNECTIONS: usize = 0;
+/// Bytes of bodies.
+const BODY_BYTES: usize = 1;
+/// Connections that the server had closed at rest, after which the request was sent again.
+const STALE: usize = 2;
+
+const COUNTERS: &[CounterSpec] = &[
+    CounterSpec { name: "connections", unit: "connections" },
+    CounterSpec { name: "body_bytes", unit: "bytes" },
+    CounterSpec { name: "stale_connections", unit: "connections" },
+];
+
+/// Most URLs that are classes of their own.
+const MOST_CLASSES: usize = 64;
+/// The class of all others.
+const OTHERS: &str = "other URLs";
+/// Steps inside an event, by their place.
+const STEPS: [&str; 3] = ["connect", "tls", "first byte"];
+const CONNECT: u16 = 0;
+const TLS: u16 = 1;
+const FIRST_BYTE: u16 = 2;
+
+/// The kind `http`.
+pub struct HttpKind;
+
+impl WorkloadKind for HttpKind {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+    fn help_line(&self) -> &'static str {
+        "requests to web servers, by URL"
+    }
+    fn option_specs(&self) -> Vec<OptionSpec> {
+        options::option_specs()
+    }
+    fn bare_word_option(&self) -> Option<&'static str> {
+        Some(options::URL)
+    }
+    fn endpoint_kind(&self) -> EndpointKind {
+        EndpointKind::Url
+    }
+    fn example_args(&self) -> &'static [&'static str] {
+        &[
+            "http://localhost:8080/ --threads=64 --time=30",
+            "--urls=list.txt --rate=500 --expect-status=200 --checksum",
+            "https://app1.lan/ -H 'Accept: text/html' --bearer-token=t.txt",
+        ]
+    }
+    fn build_workload(
+        &self,
+        options: &Options,
+        _: Endpoint<'_>,
+    ) -> anyhow::Result<Box<dyn Workload>> {
+        Ok(Box::new(HttpWorkload::new(options::load_from_options(options)?)))
+    }
+}
+
+/// Requests, ready to make workers.
+pub struct HttpWorkload {
+    load: HttpLoad,
+    classes: Vec<String>,
+    requests: Vec<RequestPlan>,
+    /// The first URL of each place that is connected to.
+    places: Vec<usize>,
+    /// Addresses; looked up in the check.
+    origins: OnceLock<Vec<HttpOrigin>>,
+    /// The URL that is next, where they go in turn.
+    turn: AtomicU64,
+    samples: Option<SampleStore>,
+}
+
+impl HttpWorkload {
+    /// A workload that sends this.
+    pub fn new(load: HttpLoad) -> HttpWorkload {
+        let (classes, requests, places) = request::plan_requests(&load);
+        let samples = load.keeps_samples.then(SampleStore::default);
+        HttpWorkload {
+            load,
+            classes,
+            requests,
+            places,
+            origins: OnceLock::new(),
+            turn: AtomicU64::new(0),
+            samples,
+        }
+    }
+
+    /// Each event by itself, for loads that keep them; those of the load that has ended.
+    pub fn take_samples(&self) -> ExchangeSamples {
+        self.samples.as_ref().map(SampleStore::take_samples).unwrap_or_default()
+    }
+
+    /// The place of the next URL where they go in turn, over all workers.
+    fn next_in_turn(&self) -> usize {
+        (self.turn.fetch_add(1, Relaxed) % self.requests.len() as u64) as usize
+    }
+
+    /// Looks up the addresses of all places.
+    fn resolve_origins(&self) -> anyhow::Result<&[HttpOrigin]> {
+        if self.origins.get().is_none() {
+            let url = |place: &usize| &self.load.urls[*place];
+            let resolve = |place| HttpOrigin::resolve(url(place), &self.load.setup);
+            let origins: anyhow::Result<Vec<_>> = self.places.iter().map(resolve).collect();
+            // Another load asks for the same.
+            let _ = self.origins.set(origins?);
+        }
+        self.origins()
+    }
+
+    fn origins(&self) -> anyhow::Result<&[HttpOrigin]> {
+        let origins = self.origins.get().context("the addresses were not looked up")?;
+        Ok(origins)
+    }
+}
+
+impl Workload for HttpWorkload {
+    fn class_names(&self) -> Vec<String> {
+        self.classes.clone()
+    }
+    fn counters(&self) -> &'static [CounterSpec] {
+        COUNTERS
+    }
+    fn step_names(&self) -> Vec<String> {
+        let of_class = |class: &String| match self.classes.len() {
+            1 => STEPS.map(str::to_owned),
+            _ => STEPS.map(|step| format!("{step} {class}")),
+        };
+        self.classes.iter().flat_map(of_class).collect()
+    }
+    fn load_note(&self) -> Option<String> {
+        let is_unverified = !self.load.verifies && self.load.urls.iter().any(|url| url.is_tls);
+        is_unverified.then(|| "the servers' certificates are not verified".to_owned())
+    }
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
+        Ok(Box::new(worker::HttpWorker::new(self, self.origins()?, part)))
+    }
+    fn start_load(&self) {
+        if let Some(samples) = &self.samples {
+            samples.clear();
+        }
+    }
+    fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
+        let origins = self.resolve_origins()?;
+        if !self.load.tries_first {
+            return Ok(());
+        }
+        let clock = RealClock::start_now();
+        for (origin, place) in origins.iter().zip(&self.places) {
+            let connected =
+                block_on(HttpConnection::connect(origin, &clock, self.load.timeout, stop));
+            let url = &self.load.urls[*place];
+            connected.map_err(|fault| anyhow::anyhow!("{}: {fault}", url.origin_text()))?;
+        }
+        Ok(())
+    }
+    fn describe_statements(&self) -> StatementPreview {
+        let shown =
+            |url| format!("{} {}", self.load.method, crate::client::HttpUrl::full_text(url));
+        StatementPreview { prepare: Vec::new(), load: self.load.urls.iter().map(shown).collect() }
+    }
+}

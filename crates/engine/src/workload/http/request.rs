@@ -1,0 +1,161 @@
+//! Requests as bytes, made once before the load.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::load::{HttpLoad, SizeCheck};
+use super::{MOST_CLASSES, OTHERS};
+use crate::client::HttpUrl;
+
+/// Nothing was seen yet.
+const UNSEEN: u64 = u64::MAX;
+
+/// A request, ready to be sent.
+pub(super) struct RequestPlan {
+    pub(super) bytes: Box<[u8]>,
+    /// Its place among those connected to.
+    pub(super) origin: usize,
+    pub(super) class: u16,
+    /// What the first reply came to: length, and sum of its bytes.
+    first_size: AtomicU64,
+    first_sum: AtomicU64,
+}
+
+impl RequestPlan {
+    /// Whether a body has the length that is asked for.
+    pub(super) fn has_size(&self, check: SizeCheck, size: u64) -> bool {
+        match check {
+            SizeCheck::Any => true,
+            SizeCheck::Between(low, high) => (low..=high).contains(&size),
+            SizeCheck::AsFirst => is_as_first(&self.first_size, size),
+        }
+    }
+
+    /// Whether a body is that of the first reply.
+    pub(super) fn has_sum(&self, sum: u32) -> bool {
+        is_as_first(&self.first_sum, sum.into())
+    }
+}
+
+fn is_as_first(first: &AtomicU64, value: u64) -> bool {
+    let seen = first.load(Relaxed);
+    if seen != UNSEEN {
+        return seen == value;
+    }
+    first
+        .compare_exchange(UNSEEN, value, Relaxed, Relaxed)
+        .map_or_else(|seen| seen == value, |_| true)
+}
+
+/// Classes, requests, and the first URL of each place that is connected to.
+pub(super) fn plan_requests(load: &HttpLoad) -> (Vec<String>, Vec<RequestPlan>, Vec<usize>) {
+    let mut origins = BTreeMap::new();
+    let mut places = Vec::new();
+    for (place, url) in load.urls.iter().enumerate() {
+        origins.entry(url.origin_text()).or_insert_with(|| {
+            places.push(place);
+            places.len() - 1
+        });
+    }
+    let label = |url: &HttpUrl| match places.len() {
+        1 => url.path.clone(),
+        _ => url.full_text(),
+    };
+    let mut classes: Vec<String> = Vec::new();
+    let mut numbers = BTreeMap::new();
+    let mut requests = Vec::new();
+    for url in &load.urls {
+        let class = *numbers.entry(label(url)).or_insert_with_key(|label| {
+            match classes.len() {
+                MOST_CLASSES => classes.push(OTHERS.to_owned()),
+                count if count < MOST_CLASSES => classes.push(label.clone()),
+                _ => {}
+            }
+            classes.len() - 1
+        });
+        requests.push(RequestPlan {
+            bytes: request_bytes(load, url).into(),
+            origin: origins[&url.origin_text()],
+            class: class as u16,
+            first_size: AtomicU64::new(UNSEEN),
+            first_sum: AtomicU64::new(UNSEEN),
+        });
+    }
+    (classes, requests, places)
+}
+
+/// The request as it is sent.
+pub(super) fn request_bytes(load: &HttpLoad, url: &HttpUrl) -> Vec<u8> {
+    let version = if load.is_http10 { "1.0" } else { "1.1" };
+    let mut head = format!("{} {} HTTP/{version}\r\n", load.method, url.path);
+    let is_given = |name: &str| {
+        load.fields.iter().any(|field| {
+            let given = field.reveal().split(':').next().unwrap_or_default();
+            given.trim().eq_ignore_ascii_case(name)
+        })
+    };
+    let mut add = |name: &str, value: &str| {
+        if !is_given(name) {
+            head += &format!("{name}: {value}\r\n");
+        }
+    };
+    add("Host", &url.host_field());
+    add("User-Agent", concat!("sweat/", env!("CARGO_PKG_VERSION")));
+    add("Accept", "*/*");
+    match (load.is_http10, load.keep_alive) {
+        (true, true) => add("Connection", "Keep-Alive"),
+        (false, false) => add("Connection", "close"),
+        (true, false) | (false, true) => {}
+    }
+    let length = load.body.as_ref().map(Vec::len);
+    let has_body = ["POST", "PUT", "PATCH"].contains(&load.method.as_str());
+    if let Some(length) = length.or(has_body.then_some(0)) {
+        add("Content-Length", &length.to_string());
+    }
+    for field in &load.fields {
+        head += field.reveal().trim();
+        head += "\r\n";
+    }
+    head += "\r\n";
+    let mut bytes = head.into_bytes();
+    bytes.extend_from_slice(load.body.as_deref().unwrap_or_default());
+    bytes
+}
+
+/// Whether a text is a word as methods and names of fields are.
+pub(super) fn is_token(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
+}
+
+/// Whether a line is a field that may be sent.
+///
+/// # Errors
+/// Why it isn't one.
+pub fn check_field(line: &str) -> Result<(), &'static str> {
+    let (name, value) = line.split_once(':').ok_or("a field has a colon behind its name")?;
+    if !is_token(name) {
+        return Err("the name of a field has letters, digits and dashes");
+    }
+    if value.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7F) {
+        return Err("the value of a field has no control characters");
+    }
+    if name.eq_ignore_ascii_case("transfer-encoding") {
+        return Err("bodies are sent with their length");
+    }
+    Ok(())
+}
+
+/// Bytes as text of base64 (RFC 4648).
+pub fn base64_text(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for part in bytes.chunks(3) {
+        let number = (0..3).fold(0u32, |all, n| all << 8 | u32::from(*part.get(n).unwrap_or(&0)));
+        for n in 0..4 {
+            let letter = LETTERS[(number >> (18 - 6 * n) & 63) as usize];
+            text.push(if n <= part.len() { letter as char } else { '=' });
+        }
+    }
+    text
+}
