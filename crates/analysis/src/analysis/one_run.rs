@@ -24,24 +24,21 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     let capacity = capacity::find_capacity(run, &trials);
     let noise = noise::noise_of_run(run);
     let costs = server_cost::server_costs(run);
-    let input = caveats::CaveatInput {
+    let mut caveats = caveats::find_caveats(&caveats::CaveatInput {
         run,
         trials: &trials,
         variants: &variants,
         data: &data,
         noise: &noise,
         costs: &costs,
-    };
-    let mut caveats = caveats::find_caveats(&input);
+    });
     let waits = waits::wait_findings(run);
     let cost_changes = costs::changes_between_variants(run, &trials, &noise);
     // Levels of load and steps of a search are no alternatives of which one is better; nor are rates of rounds.
     let is_load = capacity.is_some() || scaling.as_ref().is_some_and(scaling::is_load_sweep);
-    let compared = if is_load || !cost_changes.is_empty() {
-        compare::VariantComparisons::default()
-    } else {
-        compare::compare_variants(run, &trials, &noise)
-    };
+    let is_compared = !is_load && cost_changes.is_empty();
+    let compared = is_compared.then(|| compare::compare_variants(run, &trials, &noise));
+    let compared = compared.unwrap_or_default();
     let (mut replays, mut replay_changes) =
         (replay::replay_findings(run), replay::changes_between_variants(run));
     replay::apply_noise(run, &noise, &mut replays, &mut replay_changes);
@@ -54,10 +51,9 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     if run.meta.command == RunCommand::Aa || is_counted {
         caveats::downgrade_noise_caveats(&mut caveats);
     }
-    let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
-    let (allowed, caveats) = caveats.into_iter().partition(known);
+    let (allowed, caveats) =
+        caveats.into_iter().partition(|caveat| run.meta.allow.iter().any(|id| id == caveat.id));
     let results = FindingResults {
-        answer: Vec::new(),
         caveats,
         allowed,
         trials,
@@ -66,28 +62,36 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
         differences: compared.differences,
         replay_changes,
         cost_changes,
+        ..FindingResults::default()
     };
-    let mut findings = RunFindings {
-        results,
-        head: run_header(&run.meta),
-        data,
-        machines: machines::machine_findings(run),
-        variants,
-        scaling,
-        capacity,
-        replays,
-        wait_groups: waits::wait_groups(run, &waits),
-        waits,
-        watch_cost: waits::tracing_cost(run),
-        server_costs: costs,
-        noise,
-        checks: Vec::new(),
-        timeline: timeline::build_timeline(run),
-        settings: settings::shown_settings(run),
-        plan: run.plan.clone(),
-        folder: None,
-        files: Vec::new(),
-    };
+    complete_findings(
+        run,
+        RunFindings {
+            results,
+            head: run_header(&run.meta),
+            data,
+            machines: machines::machine_findings(run),
+            variants,
+            scaling,
+            capacity,
+            replays,
+            wait_groups: waits::wait_groups(run, &waits),
+            waits,
+            watch_cost: waits::tracing_cost(run),
+            server_costs: costs,
+            noise,
+            timeline: timeline::build_timeline(run),
+            settings: settings::shown_settings(run),
+            plan: run.plan.clone(),
+            checks: Vec::new(),
+            folder: None,
+            files: Vec::new(),
+        },
+    )
+}
+
+/// What rests on all other findings: verdicts that a void takes away, the answer, and checks.
+fn complete_findings(run: &RunRecord, mut findings: RunFindings) -> RunFindings {
     if findings.results.void_caveat().is_some() {
         withdraw_verdicts(&mut findings.results, &mut findings.replays);
     }

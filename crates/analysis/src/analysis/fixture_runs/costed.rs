@@ -72,22 +72,7 @@ impl CostWorld {
     fn run_load(&mut self, means: [f64; 3], intervals: u64, only: Option<(usize, u32)>) {
         let number = self.run.steps.len() as u32 + 1;
         let before = self.counters.clone();
-        let mut trial = Trial {
-            id: format!("{number:02}-load"),
-            step: number,
-            pass: only.map_or(1, |(_, round)| round),
-            workload: "mix".to_owned(),
-            arrival: ArrivalRecord::closed(0.0, "closed"),
-            workers: 2,
-            engine: RecordedEngine::Threads,
-            reason: TrialEnding::Done,
-            classes: COSTED_CLASSES.map(|class| class.0.to_owned()).into(),
-            only_class: only.map(|(class, _)| COSTED_CLASSES[class].0.to_owned()),
-            ..Trial::default()
-        };
-        trial.response = means.map(|_| new_histogram()).into();
-        trial.service = trial.response.clone();
-        trial.failed = trial.response.clone();
+        let mut trial = empty_trial(number, only);
         self.look(self.now, &mut trial);
         // Sessions are opened.
         self.add("Questions", 10.0);
@@ -143,6 +128,26 @@ impl CostWorld {
             Some(_) => self.run.class_loads.push(trial),
             None => self.run.trials.push(trial),
         }
+    }
+}
+
+fn empty_trial(number: u32, only: Option<(usize, u32)>) -> Trial {
+    let none = COSTED_CLASSES.map(|_| new_histogram());
+    Trial {
+        id: format!("{number:02}-load"),
+        step: number,
+        pass: only.map_or(1, |(_, round)| round),
+        workload: "mix".to_owned(),
+        arrival: ArrivalRecord::closed(0.0, "closed"),
+        workers: 2,
+        engine: RecordedEngine::Threads,
+        reason: TrialEnding::Done,
+        classes: COSTED_CLASSES.map(|class| class.0.to_owned()).into(),
+        only_class: only.map(|(class, _)| COSTED_CLASSES[class].0.to_owned()),
+        response: none.clone().into(),
+        service: none.clone().into(),
+        failed: none.into(),
+        ..Trial::default()
     }
 }
 

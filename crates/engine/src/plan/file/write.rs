@@ -8,8 +8,8 @@ use toml::{Table, Value};
 use super::{CONSENT, ENGINES, PROTOCOLS, SSL_MODES, arrival_word, find_word};
 use crate::base::units::show_time;
 use crate::plan::{
-    AddressPlan, ArrivalPlan, LoadPlan, LoadShare, Options, Plan, SandboxPlan, TargetPlan,
-    VariantPlan,
+    AddressPlan, ArrivalPlan, CapacityPlan, LoadPlan, LoadShare, Options, Plan, SandboxPlan,
+    TargetPlan, VariantPlan,
 };
 
 /// Writes a plan so that `read` gives it again, except for its password, which is left out.
@@ -70,14 +70,7 @@ pub fn to_toml(plan: &Plan) -> String {
         }
     }
     if let Some(capacity) = &plan.capacity {
-        let mut lines = TableBuilder::default();
-        let objectives: Vec<String> = capacity.objectives.iter().map(ToString::to_string).collect();
-        lines.insert_texts("slo", objectives.iter());
-        lines.insert_text("search", capacity.quantity.as_deref());
-        lines.insert_time("settle", Some(capacity.settle));
-        lines.insert_time("step-time", Some(capacity.step_time));
-        lines.insert_time("confirm", Some(capacity.confirm));
-        root.insert_value("capacity", lines.0);
+        root.insert_value("capacity", write_capacity(capacity));
     }
     if let Some(isolate) = plan.isolate {
         let mut lines = TableBuilder::default();
@@ -90,6 +83,17 @@ pub fn to_toml(plan: &Plan) -> String {
     probes.insert_time("interval", Some(plan.probes.interval));
     root.insert_value("probes", probes.0);
     root.0.to_string()
+}
+
+fn write_capacity(capacity: &CapacityPlan) -> Table {
+    let mut lines = TableBuilder::default();
+    let objectives: Vec<String> = capacity.objectives.iter().map(ToString::to_string).collect();
+    lines.insert_texts("slo", objectives.iter());
+    lines.insert_text("search", capacity.quantity.as_deref());
+    lines.insert_time("settle", Some(capacity.settle));
+    lines.insert_time("step-time", Some(capacity.step_time));
+    lines.insert_time("confirm", Some(capacity.confirm));
+    lines.0
 }
 
 /// A table that grows.

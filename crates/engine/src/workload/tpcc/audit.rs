@@ -270,6 +270,18 @@ impl AuditSums {
                 samples_needed: 22_500,
             });
         }
+        LoadAudit {
+            header: "TPC-C-like, not audited, not comparable with published results".to_owned(),
+            counts,
+            rates: self.order_rates(settings, warehouses),
+            limits: latency_limits(settings.paced),
+            durations: Vec::new(),
+            restart_codes: RETRIED.to_vec(),
+        }
+    }
+
+    /// New orders per minute, by both counts.
+    fn order_rates(&self, settings: &TpccSettings, warehouses: u32) -> Vec<NamedRate> {
         let committed = self.new_orders - self.rolled_back;
         let mut rates = vec![
             NamedRate::per_minute("tpmC", "new orders/min, rolled back ones too", self.new_orders),
@@ -280,14 +292,7 @@ impl AuditSums {
             let most = MOST_ORDERS_PER_MINUTE * f64::from(warehouses) / settings.time_scale;
             rates[0].most_per_minute = Some(most);
         }
-        LoadAudit {
-            header: "TPC-C-like, not audited, not comparable with published results".to_owned(),
-            counts,
-            rates,
-            limits: latency_limits(settings.paced),
-            durations: Vec::new(),
-            restart_codes: RETRIED.to_vec(),
-        }
+        rates
     }
 }
 

@@ -134,6 +134,15 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
     ]
 }
 
+fn sql_variant(options: &Options) -> SqlVariant {
+    match options.text("sql") {
+        Some("batched") => SqlVariant::Batched,
+        Some("pipelined") => SqlVariant::Pipelined,
+        Some("procedures") => SqlVariant::Procedures,
+        _ => SqlVariant::Plain,
+    }
+}
+
 impl TpccSettings {
     /// # Errors
     /// All mistakes together.
@@ -176,12 +185,7 @@ impl TpccSettings {
         Mistakes::check(mistakes)?;
         Ok(TpccSettings {
             warehouses,
-            sql: match options.text("sql") {
-                Some("batched") => SqlVariant::Batched,
-                Some("pipelined") => SqlVariant::Pipelined,
-                Some("procedures") => SqlVariant::Procedures,
-                _ => SqlVariant::Plain,
-            },
+            sql: sql_variant(options),
             foreign_keys,
             history_key: options.switch("history-key"),
             partitions,
