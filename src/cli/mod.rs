@@ -125,55 +125,12 @@ type CommandEntry =
 /// Runs the program.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let call = ProgramCall::from_args(&args);
-    let ab_call = ab::own_call(&args);
-    let mut secrets = call.as_ref().map(ProgramCall::password_places).unwrap_or_default();
-    secrets.extend(ycsb::password_places(&args));
-    secrets.extend(ab_call.iter().flat_map(ab::secret_places));
-    argv::wipe_passwords(&secrets);
-    if let Some(call) = call {
-        return call.run();
+    if let Some(exit) = run_other_program(&args) {
+        return exit;
     }
-    if let Some(call) = ab_call {
-        return ab::run_program(&call);
-    }
-    if let Some(call) = http_load::own_call(&args) {
-        return http_load::run_program(&call);
-    }
-    if let Some(words) = sysbench::own_words(&args) {
-        return sysbench::run_program(words);
-    }
-    if let Some(called) = slap::own_words(&args) {
-        return slap::run_program(&called);
-    }
-    let args = match ycsb::own_call(&args) {
-        None => args,
-        Some(YcsbCall::Bench(args)) => args,
-        Some(YcsbCall::Print(text)) => {
-            mysql_warmup::print_text(text);
-            return CommandOutcome::Done.into();
-        }
-        Some(YcsbCall::Wrong(why)) => {
-            ycsb::print_mistake(&why);
-            return CommandOutcome::Usage.into();
-        }
-    };
-    let args = match mysql_warmup::own_call(&args) {
-        None => args,
-        Some(WarmupCall::Warm { mut args, lacks_password }) => {
-            if lacks_password {
-                mysql_warmup::add_password(&mut args);
-            }
-            args
-        }
-        Some(WarmupCall::Print(text)) => {
-            mysql_warmup::print_text(&text);
-            return CommandOutcome::Done.into();
-        }
-        Some(WarmupCall::Wrong(why)) => {
-            mysql_warmup::print_mistake(&why);
-            return CommandOutcome::Usage.into();
-        }
+    let args = match translate_call(args) {
+        Ok(args) => args,
+        Err(exit) => return exit.into(),
     };
     let mut words = argv::parse_command_line(args);
     bench::move_workload_first(&mut words.args, &takes_value);
@@ -205,6 +162,57 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let exit = exit::report_result(result, &context);
     let left = sandbox::report_left_changes(told.as_deref(), &context);
     (if left && exit == CommandOutcome::Done { CommandOutcome::Failed } else { exit }).into()
+}
+
+/// Does what a program of another name does, if sweat is called so; first takes the secrets of all of them out of the list of
+/// processes.
+fn run_other_program(args: &[OsString]) -> Option<ExitCode> {
+    let (tpcc_call, ab_call) = (ProgramCall::from_args(args), ab::own_call(args));
+    let mut secrets = tpcc_call.as_ref().map(ProgramCall::password_places).unwrap_or_default();
+    secrets.extend(ycsb::password_places(args));
+    secrets.extend(ab_call.iter().flat_map(ab::secret_places));
+    argv::wipe_passwords(&secrets);
+    let exit = tpcc_call.map(|call| call.run());
+    let exit = exit.or_else(|| ab_call.map(|call| ab::run_program(&call)));
+    let exit = exit.or_else(|| http_load::own_call(args).map(|call| http_load::run_program(&call)));
+    let exit = exit.or_else(|| sysbench::own_words(args).map(sysbench::run_program));
+    exit.or_else(|| slap::own_words(args).map(|called| slap::run_program(&called)))
+}
+
+/// The words of a program whose work a command of sweat's does, as that command's own; any others as they are.
+///
+/// # Errors
+/// How it ends, if all was said.
+fn translate_call(args: Vec<OsString>) -> Result<Vec<OsString>, CommandOutcome> {
+    match ycsb::own_call(&args) {
+        None => {}
+        Some(YcsbCall::Bench(args)) => return Ok(args),
+        Some(YcsbCall::Print(text)) => {
+            mysql_warmup::print_text(text);
+            return Err(CommandOutcome::Done);
+        }
+        Some(YcsbCall::Wrong(why)) => {
+            ycsb::print_mistake(&why);
+            return Err(CommandOutcome::Usage);
+        }
+    }
+    match mysql_warmup::own_call(&args) {
+        None => Ok(args),
+        Some(WarmupCall::Warm { mut args, lacks_password }) => {
+            if lacks_password {
+                mysql_warmup::add_password(&mut args);
+            }
+            Ok(args)
+        }
+        Some(WarmupCall::Print(text)) => {
+            mysql_warmup::print_text(&text);
+            Err(CommandOutcome::Done)
+        }
+        Some(WarmupCall::Wrong(why)) => {
+            mysql_warmup::print_mistake(&why);
+            Err(CommandOutcome::Usage)
+        }
+    }
 }
 
 /// Names of all commands, for the test that the documentation mentions each.

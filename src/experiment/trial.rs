@@ -112,10 +112,7 @@ pub(super) fn run_trial(
     let load = load_at(plan, place);
     let options = recorded_options(&plan.workload, workload);
     let facts = declare_facts(&plan.workload.kind, &options);
-    let mut arrival = arrival_record(&load);
-    if facts.has_own_pace && arrival.kind == ArrivalKind::Closed {
-        "the workload's own pace".clone_into(&mut arrival.text);
-    }
+    let arrival = arrival_record(&load, &facts);
     run.lock_writer().start_trial(Trial {
         id: trial_id(place),
         variant: place.variant.clone(),
@@ -179,12 +176,26 @@ pub(super) fn run_trial(
     recording.audit = workload.audit_load();
     recording.figures = workload.load_figures();
     run.lock_writer().end_trial(&recording);
-    let Some(recorded) = workload.as_recorded() else { return Ok(recording) };
+    write_replay_totals(run, workload, place, environment)?;
+    Ok(recording)
+}
+
+/// What a workload that repeats a recording keeps of a load beside its times.
+///
+/// # Errors
+/// What was wrong with its input.
+fn write_replay_totals(
+    run: &RunContext<'_>,
+    workload: &dyn Workload,
+    place: &TrialPosition,
+    environment: &SystemUnderTest,
+) -> anyhow::Result<()> {
+    let Some(recorded) = workload.as_recorded() else { return Ok(()) };
     if let Some(replayed) = recorded.replay_totals() {
         run.lock_writer().write_replay(&trial_id(place), &replayed);
         facts::write_round_trip(run, environment);
     }
-    recorded.input_mistake().map_or(Ok(recording), |mistake| Err(mistake.into()))
+    recorded.input_mistake().map_or(Ok(()), |mistake| Err(mistake.into()))
 }
 
 /// The plan's load as it runs here.
@@ -361,9 +372,12 @@ pub(super) fn declare_facts(kind: &str, options: &BTreeMap<String, String>) -> W
 }
 
 /// The load's arrival, for the record.
-fn arrival_record(load: &LoadPlan) -> ArrivalRecord {
+fn arrival_record(load: &LoadPlan, facts: &WorkloadFacts) -> ArrivalRecord {
     let text = arrival_text(load);
     let kind = match &load.arrival {
+        ArrivalPlan::Closed { think } if facts.has_own_pace => {
+            return ArrivalRecord::closed(think.as_secs_f64(), "the workload's own pace");
+        }
         ArrivalPlan::Closed { think } => return ArrivalRecord::closed(think.as_secs_f64(), &text),
         ArrivalPlan::Constant { .. }
         | ArrivalPlan::Stages { spacing: ArrivalSpacing::Constant, .. } => ArrivalKind::Constant,

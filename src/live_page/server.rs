@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -229,12 +229,7 @@ impl PageHub {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
-                loop {
-                    match messages.try_recv() {
-                        Ok(message) => self.take_message(message),
-                        Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                    }
-                }
+                messages.try_iter().for_each(|message| self.take_message(message));
                 while let Ok((peer, _)) = listener.accept() {
                     // Where there are too many, it finds the door closed.
                     let Some(seat) = ReaderSeat::take(&self.connections, MOST_CONNECTIONS) else {

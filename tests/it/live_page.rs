@@ -22,6 +22,7 @@ const NOTE_ERRORS: &str = r#"
 "#;
 
 /// A run that serves its page, and the address that it printed.
+#[expect(clippy::zombie_processes, reason = "callers wait for it")]
 fn start_run(world: &World, words: &[&str]) -> (Child, String) {
     let mut run = world.start(&[words, &["--listen", "127.0.0.1:0"]].concat());
     let mut lines = BufReader::new(run.stderr.take().expect("it is piped"));
@@ -74,7 +75,6 @@ impl Browser {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        #[expect(clippy::zombie_processes, reason = "it is waited for when it is dropped")]
         let child = match child {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 fixture::record_skipped_test("chromium");

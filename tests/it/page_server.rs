@@ -92,7 +92,7 @@ pub(crate) fn get_page(link: &mut BufReader<TcpStream>, path: &str) -> String {
 /// Not a test of its own: with both variables set, this is the application.
 #[test]
 fn pages_are_served_when_asked_for() {
-    let [socket, port_file] = [SOCKET, PORT_FILE].map(|name| std::env::var_os(name));
+    let [socket, port_file] = [SOCKET, PORT_FILE].map(std::env::var_os);
     let (Some(socket), Some(port_file)) = (socket, port_file) else { return };
     let plan = AddressPlan {
         socket: Some(PathBuf::from(socket)),

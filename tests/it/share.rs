@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use sweat::analysis::{CaveatLevel, analyse_run};
 use sweat::archive::{self, RunRecord};
+use sweat::base::RealClock;
 
 use crate::cli::{World, err, expect, out};
 use crate::fixture;
@@ -161,8 +162,7 @@ fn what_is_no_share_of_one_load_is_not_merged() {
 #[test]
 fn shares_start_at_one_time() {
     let world = World::new();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let at = now.as_secs() + 3;
+    let at = RealClock::start_now().origin_unix_ns() / 1_000_000_000 + 3;
     let words = ["--threads=2", "--time=300ms", &format!("--start-at=@{at}")];
     let shares = run_shares(&world, &["1/2", "2/2"], &words);
     for dir in &shares {

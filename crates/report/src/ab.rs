@@ -182,9 +182,8 @@ mod tests {
     use super::*;
     use crate::analysis::ExchangeTimes;
 
-    #[test]
-    fn the_block_is_that_of_ab() {
-        let request = AbRequest {
+    fn request() -> AbRequest {
+        AbRequest {
             server: "nginx/1.22.1".to_owned(),
             host: "127.0.0.1".to_owned(),
             port: 8080,
@@ -193,8 +192,11 @@ mod tests {
             concurrency: 8,
             keeps_alive: true,
             ..AbRequest::default()
-        };
-        let totals = ExchangeTotals {
+        }
+    }
+
+    fn totals() -> ExchangeTotals {
+        ExchangeTotals {
             ended: 4,
             replied: 3,
             seconds: 0.5,
@@ -204,7 +206,11 @@ mod tests {
             kept_alive: 2,
             broken: 1,
             ..ExchangeTotals::default()
-        };
+        }
+    }
+
+    #[test]
+    fn the_block_is_that_of_ab() {
         let row = ExchangeTimes {
             least_ms: 0.2,
             mean_ms: 1.6,
@@ -217,7 +223,7 @@ mod tests {
             totals_ms: vec![0.2, 1.4, 12.0],
             exchanges: vec![(7, [0.6, 1.0, 1.0, 1.6])],
         };
-        let text = block_text(&request, &totals, &table);
+        let text = block_text(&request(), &totals(), &table);
         let expected = "\
 Server Software:        nginx/1.22.1
 Server Hostname:        127.0.0.1

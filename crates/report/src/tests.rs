@@ -112,7 +112,7 @@ fn the_lines_of_ycsb_have_both_series_and_what_failed() {
     let class = &mut findings.results.trials[0].classes[0];
     "READ".clone_into(&mut class.name);
     class.response.max_s = Some(0.25);
-    class.failed = class.service.clone();
+    class.failed = class.service;
     class.failed.events = 2;
     class.failed.p95_s = None;
     let text = shown("ycsb", findings);

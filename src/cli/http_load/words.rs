@@ -84,26 +84,16 @@ impl FetchWords {
                 }
                 continue;
             }
-            let (typed, attached) = match word.split_once('=') {
-                Some((typed, value)) if typed.starts_with("--") => (typed, Some(value)),
-                _ => (word.as_str(), None),
-            };
-            let is_meant = |name: &str| match name.starts_with("--") {
-                true => name == typed,
-                false => typed.len() > 1 && name.starts_with(typed),
-            };
-            let option = OPTIONS.iter().find(|(name, _)| is_meant(name));
-            let Some((name, has_value)) = option else {
-                return Err(Mistake::new(word, "http_load has no such option"));
-            };
+            let (name, has_value, attached) = find_option(word)
+                .ok_or_else(|| Mistake::new(word, "http_load has no such option"))?;
             let value = match (has_value, attached) {
                 (false, _) => "",
                 (true, Some(value)) => value,
                 (true, None) => {
-                    words.next().ok_or_else(|| Mistake::new(*name, "a value is missing"))?
+                    words.next().ok_or_else(|| Mistake::new(name, "a value is missing"))?
                 }
             };
-            match *name {
+            match name {
                 "-checksum" => found.checksum = true,
                 "-verbose" => found.verbose = true,
                 "-parallel" => {
@@ -111,7 +101,7 @@ impl FetchWords {
                     let fits = count <= MOST_WORKERS;
                     let workers = usize::try_from(count).ok().filter(|_| fits);
                     let workers = workers.ok_or_else(|| {
-                        Mistake::new(*name, format!("at most {MOST_WORKERS} at once"))
+                        Mistake::new(name, format!("at most {MOST_WORKERS} at once"))
                     })?;
                     set_once(&mut pace, FetchPace::Parallel(workers), "-parallel or -rate")?;
                 }
@@ -128,7 +118,7 @@ impl FetchWords {
                     set_once(&mut end, FetchEnd::Time(time), "-fetches or -seconds")?;
                 }
                 "-timeout" => found.timeout = read_seconds(name, value)?,
-                "-proxy" => return Err(Mistake::new(*name, "proxies are not supported")),
+                "-proxy" => return Err(Mistake::new(name, "proxies are not supported")),
                 "--allow-target" => found.allowed.push(value.to_owned()),
                 "--ca" => found.ca = Some(PathBuf::from(value)),
                 "--insecure" => found.insecure = true,
@@ -141,6 +131,20 @@ impl FetchWords {
         found.file = file.ok_or_else(|| missing("the file of URLs"))?;
         Ok(found)
     }
+}
+
+/// The option that a word means, cut or whole: its name, whether it takes a value, and the value that is attached.
+fn find_option(word: &str) -> Option<(&'static str, bool, Option<&str>)> {
+    let (typed, attached) = match word.split_once('=') {
+        Some((typed, value)) if typed.starts_with("--") => (typed, Some(value)),
+        _ => (word, None),
+    };
+    let is_meant = |name: &str| match name.starts_with("--") {
+        true => name == typed,
+        false => typed.len() > 1 && name.starts_with(typed),
+    };
+    let (name, has_value) = OPTIONS.iter().find(|(name, _)| is_meant(name))?;
+    Some((name, *has_value, attached))
 }
 
 fn set_once<T>(slot: &mut Option<T>, value: T, names: &str) -> Result<(), Mistake> {

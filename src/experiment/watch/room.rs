@@ -12,11 +12,14 @@ use crate::plan::WatchLimits;
 /// What a file system says of the one that holds a folder.
 pub(super) type DiskReader = Box<dyn Fn(&Path) -> Option<DiskReading>>;
 
+/// Files that are closed, and whether they are ours to remove.
+type ClosedFiles = (Vec<PathBuf>, bool);
+
 /// How much is written, and the files of the other thread that writes; copies share both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WriteGate {
     extent: Arc<AtomicU8>,
-    closed: Arc<Mutex<Vec<(Vec<PathBuf>, bool)>>>,
+    closed: Arc<Mutex<Vec<ClosedFiles>>>,
 }
 
 impl WriteGate {
@@ -36,7 +39,7 @@ impl WriteGate {
         self.closed.lock().unwrap_or_else(PoisonError::into_inner).push((paths, is_ours));
     }
 
-    fn take_closed(&self) -> Vec<(Vec<PathBuf>, bool)> {
+    fn take_closed(&self) -> Vec<ClosedFiles> {
         std::mem::take(&mut self.closed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
