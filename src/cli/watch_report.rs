@@ -209,7 +209,7 @@ mod tests {
     fn span(from: &str, to: &str, utc_offset_s: i64) -> (i64, i64) {
         let typed = |text: &str| (!text.is_empty()).then(|| parse_time_of_day(text).unwrap());
         let span = resolve_span(typed(from), typed(to), TEN - 30 * HOUR..TEN, utc_offset_s);
-        let minutes = |at: u64| (at as i64 - TEN as i64) / (60 * SECOND_NS as i64);
+        let minutes = |at: u64| (at as i64 - TEN as i64).div_euclid(60 * SECOND_NS as i64);
         (minutes(span.start), minutes(span.end))
     }
 

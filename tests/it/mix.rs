@@ -256,7 +256,8 @@ fn kinds_of_sessions_log_in_as_others() {
     let target = database(&server, "users");
     server.sql(
         "CREATE USER reader@localhost IDENTIFIED BY 'x'; \
-         GRANT SELECT ON users.* TO reader@localhost; CREATE TABLE users.seen (who VARCHAR(80), n INT)",
+         GRANT SELECT ON users.* TO reader@localhost; \
+         CREATE TABLE users.seen (who VARCHAR(80), n INT)",
     );
     let text = |variable: &str| {
         format!(

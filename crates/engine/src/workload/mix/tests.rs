@@ -308,8 +308,8 @@ fn rows_of_a_table_follow_from_the_seed_and_their_number() {
     let table = MixTable::new(&spec.tables[0], &spec, &files, &facts).unwrap();
     let filler = table.filler(7);
     use crate::workload::fill::FillSource;
-    assert_eq!((filler.row_key(), filler.rows_per_table()), (Some("id"), 5));
-    assert_eq!(filler.filled_columns(), ["id", "b", "c"]);
+    assert_eq!((filler.row_key(), filler.rows_per_table()), (Some("`id`"), 5));
+    assert_eq!(filler.filled_columns(), ["`id`", "`b`", "`c`"]);
     let row = |filler: &dyn FillSource, row| {
         let mut buffer = fill::RowBuffer::default();
         filler.write_row(0, row, &mut buffer);

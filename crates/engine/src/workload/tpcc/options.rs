@@ -102,7 +102,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("time-scale", Number, "1", "paced: factor on keying and think times"),
         spec("delivery-log", Text, "", "file for a line about each delivery"),
         spec("order-log", Text, "", "file for a line about each committed new order"),
-        spec("databases", Count, "0", "deal sessions to NAME_0, NAME_1 ... for the database NAME"),
+        spec("databases", Count, "0", "deal sessions to NAME_0, NAME_1 ..; NAME is the database"),
         spec("first-database", Count, "0", "number of the first of several databases"),
         spec("mix", OptionKind::one_of(&["deck240", "deck23"]), "deck240", "deck of cards"),
         spec(
@@ -118,7 +118,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
             "off",
             "prepare: give history a primary key, which some clusters require",
         ),
-        spec("partitions", Count, "0", "prepare: partitions of each table by warehouse"),
+        spec("partitions", Count, "0", "prepare: partitions of each table"),
         spec("mysql-storage-engine", Text, "innodb", "prepare: storage engine of the tables"),
         spec(
             "data-seed",
