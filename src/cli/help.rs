@@ -40,12 +40,13 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Measure",
         &[
-            "demo", "bench", "run", "sweep", "capacity", "waits", "watch", "report", "compare",
-            "merge", "runs", "explain", "init", "micro", "mix",
+            "demo", "bench", "micro", "run", "init", "sweep", "capacity", "waits", "watch",
+            "report", "compare", "merge", "runs", "explain", "mix",
         ],
     ),
     ("Warm", &["warm"]),
     ("Logs", &["digest", "replay", "ship"]),
+    ("As other programs do", &["sysbench", "slap", "http_load", "ab", "tpcc_load", "tpcc_start"]),
     ("Machine", &["doctor", "aa", "sandbox", "restore", "completion", "help"]),
 ];
 

@@ -33,8 +33,9 @@ const FILES: &[(&str, &str)] = &[
 pub(super) fn man_page(path: &[&str], command: &Command) -> String {
     let name = [&["sweat"], path].concat().join("-");
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let (version, date) = split_version(super::VERSION);
     let mut page =
-        format!(".TH \"{}\" 1 \"\" \"sweat {}\" \"sweat\"\n", name.to_uppercase(), super::VERSION);
+        format!(".TH \"{}\" 1 \"{date}\" \"sweat {version}\" \"sweat\"\n", name.to_uppercase());
     page += &format!(".SH NAME\n{} \\- {}\n", escape_text(&name), escape_line(&about));
     let usage = plain_values(&command.clone().render_usage().to_string());
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).split_whitespace();
@@ -87,6 +88,13 @@ pub(super) fn man_page(path: &[&str], command: &Command) -> String {
     page
 }
 
+/// The version alone, and the date of its commit: `0.1.0 (68b0d74, 2026-11-22)`.
+fn split_version(version: &str) -> (&str, &str) {
+    let (number, commit) = version.split_once(" (").unwrap_or((version, ""));
+    let (_, date) = commit.trim_end_matches(')').split_once(", ").unwrap_or_default();
+    (number, date)
+}
+
 fn owned_rows(rows: &[(&str, &str)]) -> Vec<(String, String)> {
     rows.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
@@ -105,9 +113,11 @@ fn push_section(page: &mut String, heading: &str, rows: &[(String, String)]) {
 /// Text whose lines are filled; indented ones stay as they are.
 fn push_paragraphs(page: &mut String, text: &str) {
     let mut is_kept = false;
-    for line in text.trim_end().lines() {
+    for (number, line) in text.trim_matches('\n').trim_end().lines().enumerate() {
         let keeps = line.starts_with(' ');
         match (is_kept, keeps) {
+            // A heading is a paragraph's begin by itself.
+            (false, true) if number == 0 || page.ends_with(".PP\n") => *page += ".nf\n",
             (false, true) => *page += ".PP\n.nf\n",
             (true, false) => *page += ".fi\n",
             _ => {}
@@ -187,6 +197,12 @@ mod tests {
             headings(&["ship"])
                 .ends_with(&["EXAMPLES", "EXIT STATUS", "SEE ALSO"].map(String::from))
         );
+    }
+
+    #[test]
+    fn the_date_is_that_of_the_commit() {
+        assert_eq!(split_version("0.1.0 (68b0d74, 2026-11-22)"), ("0.1.0", "2026-11-22"));
+        assert_eq!(split_version("0.1.0"), ("0.1.0", ""));
     }
 
     #[test]

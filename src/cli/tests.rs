@@ -38,8 +38,16 @@ fn every_help_ends_with_examples() {
 }
 
 /// Flags of other programs that the documentation names.
-const FOREIGN: &[&str] =
-    &["--log-short-format", "--release", "--help", "--man", "--version", "--print-defaults", "--twice", "--rm"];
+const FOREIGN: &[&str] = &[
+    "--log-short-format",
+    "--release",
+    "--help",
+    "--man",
+    "--version",
+    "--print-defaults",
+    "--twice",
+    "--rm",
+];
 /// Flags that are taken away before clap reads the words.
 const TAKEN: &[&str] = &["--mysql-password", "--skip-password"];
 

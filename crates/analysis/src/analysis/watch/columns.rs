@@ -113,8 +113,8 @@ pub const WATCH_COLUMNS: &[WatchColumn] = &[
     column("row_lock_waits_per_s", "row lock waits/s", WatchUnit::PerSecond, Rate(&[14])),
     column("pool_hit_ratio", "pool hit ratio", WatchUnit::Share, HitRatio),
     column("pool_dirty_share", "dirty share of pool", WatchUnit::Share, DirtyShare),
-    column("server_cpu_cores", "CPU of the server", WatchUnit::Cores, Rate(&[19, 20])),
-    column("machine_cpu_cores", "CPU of this machine", WatchUnit::Cores, Rate(&[21])),
+    column("server_cpu_cores", "server CPU, cores", WatchUnit::Cores, Rate(&[19, 20])),
+    column("machine_cpu_cores", "machine CPU, cores", WatchUnit::Cores, Rate(&[21])),
 ];
 
 impl WatchColumn {
