@@ -12,7 +12,9 @@ use super::super::writer::MergedInterval;
 use super::refusal::SharedRun;
 use super::timeline::{IntervalSpan, MergedSlots, MergedTimeline};
 use crate::base::Nanos;
-use crate::recorder::{ClassTotals, Histogram, Interval, LoadAudit, StepTotals, new_histogram};
+use crate::recorder::{
+    ClassTotals, DurationCounts, Histogram, Interval, LoadAudit, StepTotals, new_histogram,
+};
 
 /// The sum of histograms.
 pub(super) fn add_all(all: &[Histogram]) -> Histogram {
@@ -152,8 +154,21 @@ fn merge_audits(audits: &[Option<&LoadAudit>]) -> Option<LoadAudit> {
         let same_counts =
             ours.map(|c| (&c.clause, &c.label)).eq(theirs.map(|c| (&c.clause, &c.label)));
         let same_rates = sum.rates.iter().map(|r| &r.name).eq(audit.rates.iter().map(|r| &r.name));
-        if !same_counts || !same_rates || sum.limits != audit.limits {
+        let bins = |all: &[DurationCounts]| -> Vec<(String, String, f64, usize)> {
+            let bins_of = |one: &DurationCounts| {
+                (one.clause.clone(), one.label.clone(), one.bin_s, one.counts.len())
+            };
+            all.iter().map(bins_of).collect()
+        };
+        let same_bins = bins(&sum.durations) == bins(&audit.durations);
+        if !same_counts || !same_rates || !same_bins || sum.limits != audit.limits {
             return None;
+        }
+        for (one, by) in sum.durations.iter_mut().zip(&audit.durations) {
+            one.longer = one.longer.saturating_add(by.longer);
+            for (count, by) in one.counts.iter_mut().zip(&by.counts) {
+                *count = count.saturating_add(*by);
+            }
         }
         for (count, by) in sum.counts.iter_mut().zip(&audit.counts) {
             count.count = count.count.saturating_add(by.count);
@@ -294,4 +309,24 @@ fn add_entry(sum: &mut Interval, entry: &HistogramEntry) {
         HistogramKind::Unbegun => &mut sum.unbegun,
     };
     add_cells(of, &entry.histogram);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_of_all_machines_are_added_where_their_bins_are_the_same() {
+        let audit = |bin_s: f64, longer: u64| {
+            let label = "think time".to_owned();
+            let counts = vec![1, 2, longer];
+            let one = DurationCounts { label, bin_s, counts, longer, ..DurationCounts::default() };
+            LoadAudit { durations: vec![one], ..LoadAudit::default() }
+        };
+        let (one, two) = (audit(0.5, 3), audit(0.5, 4));
+        let sum = merge_audits(&[Some(&one), Some(&two)]).unwrap();
+        assert_eq!(sum.durations[0].counts, [2, 4, 7]);
+        assert_eq!(sum.durations[0].longer, 7);
+        assert_eq!(merge_audits(&[Some(&one), Some(&audit(0.25, 4))]), None);
+    }
 }
