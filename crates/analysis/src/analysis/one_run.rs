@@ -150,6 +150,7 @@ fn answer_of_run(run: &RunRecord, found: &RunFindings) -> Vec<AnswerSentence> {
             )
         }
     };
+    answer.extend(server_cost::database_sentence(run, found));
     if !found.replays.is_empty() {
         // What was replayed comes first, unless variants of it are compared.
         let at = if of_variants_told { answer.len() } else { 0 };
