@@ -54,6 +54,15 @@ pub(super) fn load_request(load: &LoadPlan) -> LoadRequest {
     LoadRequest { until_steady: load.until_steady, fixed_work: load.events.is_some() || !is_timed }
 }
 
+/// Notes a load of other programs on this machine: their CPU is nobody's noise.
+pub(super) fn write_load_place(run: &RunContext<'_>, workload: &dyn Workload) {
+    if workload.loads_this_machine() {
+        run.lock_writer().update_meta(|meta| {
+            meta.facts.insert("loads_this_machine".to_owned(), json!(true));
+        });
+    }
+}
+
 /// Name of the fact.
 const ROUND_TRIP: &str = "round_trip_us";
 /// Round trips taken before those that count, and those.

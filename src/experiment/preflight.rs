@@ -2,8 +2,8 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{facts, settings};
 use super::system::SystemUnderTest;
+use super::{facts, settings};
 use crate::base::Stop;
 use crate::client::preflight::{ConnectionLimits, OWN_SESSIONS};
 use crate::plan::{Mistake, Mistakes, Plan, ResetPlan, TargetPlan};

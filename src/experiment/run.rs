@@ -131,6 +131,7 @@ pub fn run_schedule(
     if !plan.prepare {
         facts::write_data_sizes(&run, plan, &environment);
         facts::write_reach(&run, &*workload);
+        facts::write_load_place(&run, &*workload);
     }
     let result = std::thread::scope(|scope| {
         counter_watch::record_own_cost(plan, &environment, &run);

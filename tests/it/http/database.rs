@@ -41,6 +41,7 @@ fn check_pages(server: &Fixture) {
     let words = ["--threads=4", "--time=2s", "--isolate=2", "--isolate-time=800ms"];
     let report = load_pages(&world, server, &PAGES.map(|(path, _)| url(path)), &words);
     assert_eq!(report["server"]["observed"], true, "{}", report["server"]);
+    assert_eq!(evidence(&report, "FOREIGN-CPU"), "", "the application's CPU is no noise");
     let cost = &report["server_costs"][0];
     assert_eq!((&cost["method"], &cost["own_taken_off"]), (&"alone".into(), &true.into()));
     for (path, statements) in PAGES {
@@ -59,7 +60,7 @@ fn check_pages(server: &Fixture) {
     }
     let repeated = evidence(&report, "N-PLUS-1");
     assert!(repeated.starts_with("N+1: an event of class /list runs"), "{repeated}");
-    let locked = evidence(&report, "ROW-LOCKS");
+    let locked = evidence(&report, "LOCK-WAITS");
     assert!(locked.starts_with("an event of class /hold waits"), "{locked}");
     assert_eq!(evidence(&report, "CONNECT-PER-EVENT"), "", "sessions are kept");
     let answer = report["answer"].to_string();

@@ -13,7 +13,8 @@ use super::{
 };
 
 /// Facts that have a place of their own in the findings.
-const PLACED_FACTS: &[&str] = &["data_bytes", "error_log", "own_cost", "pool_bytes", "rows"];
+const PLACED_FACTS: &[&str] =
+    &["data_bytes", "error_log", "loads_this_machine", "own_cost", "pool_bytes", "rows"];
 
 /// Everything there is to say about a run.
 pub fn analyse_run(run: &RunRecord) -> RunFindings {

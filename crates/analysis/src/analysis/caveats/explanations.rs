@@ -317,7 +317,7 @@ explanations! {
         "Opening a connection costs a login and a thread of the server, often more than the \
          statements that follow.",
         "Keep connections open, or let a pool keep them.";
-    "ROW-LOCKS" "events wait for rows that others have locked",
+    "LOCK-WAITS" "events wait for rows that others have locked",
         "The database behind the application counts waiting for row locks: 10 % of the time of \
          these events, or more.",
         "Transactions that change the same rows run one after the other. The more of them run at \

@@ -45,7 +45,7 @@ pub(super) fn repeated_statements(input: &CaveatInput<'_>) -> Option<Caveat> {
     ]))
 }
 
-/// ROW-LOCKS: the events of an application wait for each other in its database. The class that waits longest is named, where
+/// LOCK-WAITS: the events of an application wait for each other in its database. The class that waits longest is named, where
 /// classes are told apart.
 pub(super) fn row_lock_waits(input: &CaveatInput<'_>) -> Option<Caveat> {
     let is_observed = input.run.meta.server.as_ref().is_some_and(|server| server.observed);
@@ -65,7 +65,7 @@ pub(super) fn row_lock_waits(input: &CaveatInput<'_>) -> Option<Caveat> {
     // What the server counts in whole milliseconds may add up to a little more than the events took.
     let share = (wait / time).min(1.0);
     (share >= LEAST_WAIT).then(|| {
-        caveat_texts::ROW_LOCKS.to_caveat(&[
+        caveat_texts::LOCK_WAITS.to_caveat(&[
             ("event", &event),
             ("wait", &format_time(wait)),
             ("share", &format_percent(share)),

@@ -5,8 +5,7 @@ use super::SECOND;
 use crate::archive::{
     ArrivalRecord, CounterLook, Counters, DigestRecord, DigestsRecord, IntervalRecord,
     RecordedEngine, RecordedStepKind, RunMeta, RunRecord, RunState, SampleRecord, ServerRecord,
-    StepRecord,
-    Trial, TrialEnding,
+    StepRecord, Trial, TrialEnding,
 };
 use crate::base::random::Rng;
 use crate::recorder::new_histogram;

@@ -300,7 +300,7 @@ caveat_texts! {
     CONNECT_PER_EVENT = "CONNECT-PER-EVENT" Note, "more than 0.5 connections per event",
         "{connections} connections to the server per event",
         "keep connections open, or use a pool";
-    ROW_LOCKS = "ROW-LOCKS" Note, "events of an application wait for row locks for 10 % of their \
+    LOCK_WAITS = "LOCK-WAITS" Note, "events of an application wait for row locks for 10 % of their \
          time or more; only where its database was looked at",
         "{event} waits {wait} for row locks, {share} of its time",
         "shorten the transactions that lock these rows: `-v` lists their statements";

@@ -150,10 +150,10 @@ fn what_a_database_behind_an_application_did_is_in_the_answer() {
 fn the_class_that_waits_longest_for_row_locks_is_named() {
     let said = |run: &RunRecord| {
         let caveats = crate::analysis::analyse_run(run).results.caveats;
-        caveats.into_iter().find(|one| one.id == "ROW-LOCKS").map(|one| one.evidence)
+        caveats.into_iter().find(|one| one.id == "LOCK-WAITS").map(|one| one.evidence)
     };
     let mut run = observed_run();
-    let told = "an event of class hold waits 12.0 ms for row locks, 92 % of its time";
+    let told = "an event of class hold waits 12.0 ms for row locks, 92.3 % of its time";
     assert_eq!(said(&run).as_deref(), Some(told));
     run.class_loads.clear();
     let text = said(&run).unwrap();

@@ -76,6 +76,7 @@ impl WorkloadKind for HttpKind {
         &[
             "http://localhost:8080/ --threads=64 --time=30",
             "--urls=list.txt --rate=500 --expect-status=200 --checksum",
+            "--urls=list.txt --isolate -h db1 -u monitor -p",
             "https://app1.lan/ -H 'Accept: text/html' --bearer-token=t.txt",
         ]
     }
@@ -162,6 +163,9 @@ impl Workload for HttpWorkload {
     }
     fn can_run_class_alone(&self) -> bool {
         true
+    }
+    fn loads_this_machine(&self) -> bool {
+        self.origins().is_ok_and(|origins| origins.iter().any(HttpOrigin::is_local))
     }
     fn step_names(&self) -> Vec<String> {
         let of_class = |class: &String| match self.classes.len() {

@@ -114,7 +114,10 @@ fn each_url_is_a_class_up_to_a_number() {
     let work = HttpWorkload::new(HttpLoad::new(
         many.iter().map(|url| HttpUrl::from_text(url).unwrap()).collect(),
     ));
-    assert_eq!((&work.by_class[63], &work.by_class[64]), (&vec![63], &vec![64, 65, 66, 67, 68, 69]));
+    assert_eq!(
+        (&work.by_class[63], &work.by_class[64]),
+        (&vec![63], &vec![64, 65, 66, 67, 68, 69])
+    );
     let work = HttpWorkload::new(HttpLoad::new(vec![
         HttpUrl::from_text("http://h/0").unwrap(),
         HttpUrl::from_text("http://h/1").unwrap(),
