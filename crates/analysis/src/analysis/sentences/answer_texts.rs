@@ -36,7 +36,7 @@ answers! {
         void "";
     DATABASE, "a single load of an application whose database was looked at",
         "Each event cost the database {costs}.";
-    DATABASE_IDLE, "a single load of an application whose database was looked at and had no statements",
+    DATABASE_IDLE, "a single load of an application whose database had no statements",
         "No statement of these events reached the database.";
     STALLS, "a load that stood still now and then",
         "{load}{stalls}.{hidden}";
