@@ -52,7 +52,7 @@ pub fn run_crashes(
     let mut environment = SystemUnderTest::from_plan(plan, stop)?;
     let target = environment.target().cloned();
     let workload = trial::build_workload(&plan.workload, target.as_ref().into())?;
-    let server = facts::server_record(&environment, stop)?;
+    let server = facts::server_record(plan, &environment, stop)?;
     let control = environment.control().context("only the server of a sandbox may be killed")?;
     let mut listener = NullListener;
     let run = RunContext::start_run(plan, origin, stop, &mut listener)?;

@@ -9,18 +9,26 @@ use crate::archive::{CapacityRequest, ExperimentRequest, LoadRequest, ServerReco
 use crate::base::{Clock as _, RealClock, Stop};
 use crate::client::Target;
 use crate::plan::{CapacityPlan, LoadPlan, Objective, Plan};
-use crate::workload::{self, Workload};
+use crate::workload::{self, EndpointKind, Workload};
 
 /// The server, from its own words.
 ///
 /// # Errors
 /// When no session can be opened.
 pub(super) fn server_record(
+    plan: &Plan,
     environment: &SystemUnderTest,
     stop: &Stop,
 ) -> anyhow::Result<Option<ServerRecord>> {
     let Some(target) = environment.target() else { return Ok(None) };
-    Ok(Some(ServerRecord { sandbox: environment.is_own(), ..target_record(target, stop)? }))
+    let (sandbox, observed) = (environment.is_own(), !talks_to_server(plan));
+    Ok(Some(ServerRecord { sandbox, observed, ..target_record(target, stop)? }))
+}
+
+/// Whether the workload talks to the server itself; one that is only looked at has no session of its workers.
+pub(super) fn talks_to_server(plan: &Plan) -> bool {
+    workload::find_kind(&plan.workload.kind)
+        .is_ok_and(|kind| kind.endpoint_kind() == EndpointKind::MySql)
 }
 
 /// A server that is not ours, from its own words.
@@ -36,6 +44,7 @@ pub(super) fn target_record(target: &Target, stop: &Stop) -> anyhow::Result<Serv
         cipher: session.tls_cipher().map(|(version, suite)| format!("{version} {suite}")),
         local: target.is_local(),
         sandbox: false,
+        observed: false,
     })
 }
 
@@ -43,6 +52,15 @@ pub(super) fn target_record(target: &Target, stop: &Stop) -> anyhow::Result<Serv
 pub(super) fn load_request(load: &LoadPlan) -> LoadRequest {
     let is_timed = load.time.is_some() || load.until_steady || load.arrival.stages().is_some();
     LoadRequest { until_steady: load.until_steady, fixed_work: load.events.is_some() || !is_timed }
+}
+
+/// Notes a load of other programs on this machine: their CPU is nobody's noise.
+pub(super) fn write_load_place(run: &RunContext<'_>, workload: &dyn Workload) {
+    if workload.loads_this_machine() {
+        run.lock_writer().update_meta(|meta| {
+            meta.facts.insert("loads_this_machine".to_owned(), json!(true));
+        });
+    }
 }
 
 /// Name of the fact.

@@ -2,12 +2,11 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::settings;
 use super::system::SystemUnderTest;
+use super::{facts, settings};
 use crate::base::Stop;
 use crate::client::preflight::{ConnectionLimits, OWN_SESSIONS};
 use crate::plan::{Mistake, Mistakes, Plan, ResetPlan, TargetPlan};
-use crate::workload::{self, EndpointKind};
 
 /// Files of ours beside the workers' sockets: run folder, clocks, libraries; with room to spare.
 const OWN_FILES: u64 = 64;
@@ -49,9 +48,7 @@ pub(super) fn check_server_limits(
     if let Some(target) = environment.target() {
         let mut session = target.connect(stop)?;
         // Sessions of a workload that talks to something else are none of this server.
-        let talks = workload::find_kind(&plan.workload.kind)
-            .is_ok_and(|kind| kind.endpoint_kind() == EndpointKind::MySql);
-        let workers = if talks { workers } else { 0 };
+        let workers = if facts::talks_to_server(plan) { workers } else { 0 };
         mistakes.extend(check_sessions(workers, &ConnectionLimits::from_session(&mut session)?));
         if !environment.is_own() {
             settings::check_foreign_settings(plan, &mut session)?;

@@ -102,7 +102,7 @@ pub fn run_schedule(
     let environment = SystemUnderTest::from_plan(plan, stop)?;
     preflight::check_server_limits(plan, &environment, stop)?;
     waits::check_pattern(plan, &environment, stop)?;
-    let record = facts::server_record(&environment, stop)?;
+    let record = facts::server_record(plan, &environment, stop)?;
     let workload = trial::build_workload(&plan.workload, environment.target().into())?;
     share::check_workload(plan, &*workload)?;
     isolate::check_isolation(plan, &*workload)?;
@@ -131,6 +131,7 @@ pub fn run_schedule(
     if !plan.prepare {
         facts::write_data_sizes(&run, plan, &environment);
         facts::write_reach(&run, &*workload);
+        facts::write_load_place(&run, &*workload);
     }
     let result = std::thread::scope(|scope| {
         counter_watch::record_own_cost(plan, &environment, &run);

@@ -1,6 +1,7 @@
 //! Loads of web servers: Debian's nginx, and one that breaks every rule.
 #![expect(clippy::disallowed_methods, reason = "tests start servers and wait for them")]
 
+mod database;
 mod faults;
 
 use std::net::TcpListener;

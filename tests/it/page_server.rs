@@ -124,7 +124,9 @@ fn serve_connection(link: TcpStream, session: &mut Session) -> std::io::Result<(
             return Ok(());
         }
         let mut line = String::new();
+        let mut is_last = false;
         while input.read_line(&mut line)? > 0 && !line.trim().is_empty() {
+            is_last |= line.trim().eq_ignore_ascii_case("connection: close");
             line.clear();
         }
         let path = request.split_whitespace().nth(1).unwrap_or_default();
@@ -134,6 +136,9 @@ fn serve_connection(link: TcpStream, session: &mut Session) -> std::io::Result<(
         };
         let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", body.len());
         input.get_mut().write_all(format!("{head}{body}").as_bytes())?;
+        if is_last {
+            return Ok(());
+        }
     }
 }
 

@@ -384,7 +384,7 @@ fn several_runs_stand_side_by_side() {
 }
 
 /// Everything that was made by hand.
-fn samples() -> [(&'static str, RunFindings); 12] {
+fn samples() -> [(&'static str, RunFindings); 13] {
     [
         ("compared", samples::comparison_sample()),
         ("swept", samples::sweep_sample()),
@@ -397,6 +397,7 @@ fn samples() -> [(&'static str, RunFindings); 12] {
         ("operations", operation_samples::costs_sample()),
         ("operations-compared", operation_samples::cost_changes_sample()),
         ("isolated", analyse_run(&fixture_runs::cost_run(true))),
+        ("observed", analyse_run(&fixture_runs::observed_run())),
         ("estimated", analyse_run(&fixture_runs::cost_run(false))),
     ]
 }

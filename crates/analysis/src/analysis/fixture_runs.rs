@@ -3,7 +3,7 @@
 mod costed;
 mod written;
 
-pub use costed::{COSTED_CLASSES, cost_run};
+pub use costed::{COSTED_CLASSES, cost_run, observed_run};
 pub use written::write_run;
 
 use super::findings::{ComparisonVerdict, Estimate, MetricComparison};
@@ -445,6 +445,7 @@ impl ServerSimulator {
                 cipher: None,
                 local: true,
                 sandbox: true,
+                observed: false,
             }),
             host: [("cpus", "2"), ("kernel", "Linux 6.12"), ("memory_bytes", "8589934592")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))

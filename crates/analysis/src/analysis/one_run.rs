@@ -13,7 +13,8 @@ use super::{
 };
 
 /// Facts that have a place of their own in the findings.
-const PLACED_FACTS: &[&str] = &["data_bytes", "error_log", "own_cost", "pool_bytes", "rows"];
+const PLACED_FACTS: &[&str] =
+    &["data_bytes", "error_log", "loads_this_machine", "own_cost", "pool_bytes", "rows"];
 
 /// Everything there is to say about a run.
 pub fn analyse_run(run: &RunRecord) -> RunFindings {
@@ -150,6 +151,7 @@ fn answer_of_run(run: &RunRecord, found: &RunFindings) -> Vec<AnswerSentence> {
             )
         }
     };
+    answer.extend(server_cost::database_sentence(run, found));
     if !found.replays.is_empty() {
         // What was replayed comes first, unless variants of it are compared.
         let at = if of_variants_told { answer.len() } else { 0 };

@@ -187,6 +187,9 @@ pub struct ServerRecord {
     pub local: bool,
     /// Whether sweat started it.
     pub sandbox: bool,
+    /// Whether the load talked to something else, an application in front of it, and it was only looked at.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
 }
 
 impl ServerRecord {

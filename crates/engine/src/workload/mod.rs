@@ -234,6 +234,11 @@ pub trait Workload: Send + Sync {
     fn can_run_class_alone(&self) -> bool {
         false
     }
+    /// Whether it loads other programs of this machine than a MySQL server: their CPU can't be told from that of neighbors.
+    /// Asked after [`Workload::check_ready`].
+    fn loads_this_machine(&self) -> bool {
+        false
+    }
     /// What a reader of the run should know of how its loads are run.
     fn load_note(&self) -> Option<String> {
         None

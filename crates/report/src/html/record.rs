@@ -70,7 +70,8 @@ pub(super) fn machine_facts(head: &RunHeader, data: &DataSize) -> Vec<String> {
     if let Some(server) = &head.server {
         let version = server.version_number();
         let sandbox = if server.sandbox { ", sandbox" } else { "" };
-        facts.push(format!("{} {version}{sandbox}", server.product));
+        let observed = if server.observed { ", observed" } else { "" };
+        facts.push(format!("{} {version}{sandbox}{observed}", server.product));
     }
     facts.extend(data.pool_bytes.map(|pool| format!("pool {}", format_bytes(pool))));
     facts.extend(data.data_bytes.map(|size| match data.class {
@@ -119,7 +120,8 @@ pub(super) fn machine_table(head: &RunHeader, data: &DataSize) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut push = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
     if let Some(server) = &head.server {
-        push("server", format!("{} {}", server.product, server.version));
+        let label = if server.observed { "database, observed" } else { "server" };
+        push(label, format!("{} {}", server.product, server.version));
         push("address", server.address.clone());
         push("encrypted", server.cipher.clone().unwrap_or_else(|| "no".to_owned()));
         push("on this machine", if server.local { "yes" } else { "no" }.to_owned());

@@ -132,6 +132,7 @@ fn server_json(server: Option<&ServerRecord>, settings: &[VariableFinding]) -> V
         "cipher": server.cipher,
         "local": server.local,
         "sandbox": server.sandbox,
+        "observed": server.observed,
         "variables": chosen(|_| true),
         "variables_nondefault": chosen(|s| s.non_default),
         "variables_changed": chosen(|s| s.changed_to.is_some()),

@@ -373,7 +373,7 @@ fn write_allowed_caveats(caveats: &[Caveat], out: &mut dyn Write) -> io::Result<
 fn write_run_facts(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let head = &findings.head;
     if let Some(server) = &head.server {
-        write_paragraph(out, "Server ", &describe_server(server))?;
+        write_paragraph(out, server_label(server), &describe_server(server))?;
     }
     if let Some(text) = describe_data(&findings.data) {
         write_paragraph(out, "Data   ", &text)?;
@@ -392,8 +392,17 @@ fn write_run_facts(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
+/// What stands before a server: one that was only looked at is that of an application.
+fn server_label(server: &ServerRecord) -> &'static str {
+    if server.observed { "Database " } else { "Server " }
+}
+
 fn describe_server(server: &ServerRecord) -> String {
-    let what = if server.sandbox { " (sandbox)" } else { "" };
+    let what = match (server.sandbox, server.observed) {
+        (true, _) => " (sandbox)",
+        (false, true) => ", observed",
+        (false, false) => "",
+    };
     format!("{} {}, {}{what}", server.product, server.version, server.address)
 }
 

@@ -317,6 +317,13 @@ explanations! {
         "Opening a connection costs a login and a thread of the server, often more than the \
          statements that follow.",
         "Keep connections open, or let a pool keep them.";
+    "LOCK-WAITS" "events wait for rows that others have locked",
+        "The database behind the application counts waiting for row locks: 10 % of the time of \
+         these events, or more.",
+        "Transactions that change the same rows run one after the other. The more of them run at \
+         once, the longer each waits, and more hardware does not help.",
+        "Change such rows at the end of the transaction, commit at once, and do nothing else in \
+         between.";
     "TLS" "sessions are encrypted",
         "Client and server encrypt what they send.",
         "Encryption costs CPU on both sides and a little time per statement.",

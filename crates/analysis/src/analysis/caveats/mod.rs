@@ -106,6 +106,7 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("QUERY-CACHE", server_results::query_cache),
     ("N-PLUS-1", server_cost::repeated_statements),
     ("CONNECT-PER-EVENT", server_cost::connections_per_event),
+    ("LOCK-WAITS", server_cost::row_lock_waits),
     ("TLS", setup::tls_sessions),
 ];
 

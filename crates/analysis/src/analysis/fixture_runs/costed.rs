@@ -4,8 +4,8 @@
 use super::SECOND;
 use crate::archive::{
     ArrivalRecord, CounterLook, Counters, DigestRecord, DigestsRecord, IntervalRecord,
-    RecordedEngine, RecordedStepKind, RunMeta, RunRecord, RunState, SampleRecord, StepRecord,
-    Trial, TrialEnding,
+    RecordedEngine, RecordedStepKind, RunMeta, RunRecord, RunState, SampleRecord, ServerRecord,
+    StepRecord, Trial, TrialEnding,
 };
 use crate::base::random::Rng;
 use crate::recorder::new_histogram;
@@ -89,8 +89,9 @@ impl CostWorld {
                 let spread = 3.46 * mean.sqrt() * (self.rng.uniform_fraction() - 0.5);
                 let count = (mean + spread).round().max(0.0) as u64;
                 self.run_events(class, count);
-                trial.response[class].record_n(1_000_000, count).expect("a run made by hand");
-                trial.service[class].record_n(1_000_000, count).expect("a run made by hand");
+                let took = 1_000_000 + (COSTED_CLASSES[class].5 * 1e6) as u64;
+                trial.response[class].record_n(took, count).expect("a run made by hand");
+                trial.service[class].record_n(took, count).expect("a run made by hand");
                 events.push(count);
             }
             self.now = began_ns + SECOND;
@@ -149,6 +150,20 @@ fn empty_trial(number: u32, only: Option<(usize, u32)>) -> Trial {
         failed: none.into(),
         ..Trial::default()
     }
+}
+
+/// The same with classes alone, of an application whose database is only looked at.
+pub fn observed_run() -> RunRecord {
+    let mut run = cost_run(true);
+    run.meta.server = Some(ServerRecord {
+        product: "MariaDB".to_owned(),
+        version: "10.11.14-MariaDB".to_owned(),
+        address: "unix /run/mysqld/mysqld.sock".to_owned(),
+        local: true,
+        observed: true,
+        ..ServerRecord::default()
+    });
+    run
 }
 
 fn own_counters() -> Counters {

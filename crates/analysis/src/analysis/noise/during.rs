@@ -7,6 +7,9 @@ use super::super::findings::{HealthLevel, NoiseItem};
 use super::super::load_title::load_title;
 use super::{level_beyond, noise_item};
 
+/// The fact that a load went to programs of this machine whose CPU is not known.
+const LOADED_HERE: &str = "loads_this_machine";
+
 /// All loads.
 pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
     let mut found = Vec::new();
@@ -65,11 +68,15 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
 }
 
 /// CPU that neither the server nor sweat used, as a share of the machine: (busy - server - sweat) / (seconds x CPUs).
+/// `None` where the load went to other programs of this machine, such as an application in front of the server.
 pub(in super::super) fn foreign_share(
     run: &RunRecord,
     step: &StepRecord,
     trial: &Trial,
 ) -> Option<f64> {
+    if run.meta.facts.contains_key(LOADED_HERE) {
+        return None;
+    }
     // A server elsewhere uses none of this machine.
     let local = run.meta.server.as_ref().is_some_and(|s| s.local);
     let over = |name: &str| counter_rise(&step.before, &step.after, name);

@@ -34,6 +34,10 @@ answers! {
     STEADY, "a single load long enough to tell whether it was steady",
         "It was {steady}.",
         void "";
+    DATABASE, "a single load of an application whose database was looked at",
+        "Each event cost the database {costs}.";
+    DATABASE_IDLE, "a single load of an application whose database had no statements",
+        "No statement of these events reached the database.";
     STALLS, "a load that stood still now and then",
         "{load}{stalls}.{hidden}";
     WARMED, "a pool was warmed and no load ran",

@@ -300,6 +300,10 @@ caveat_texts! {
     CONNECT_PER_EVENT = "CONNECT-PER-EVENT" Note, "more than 0.5 connections per event",
         "{connections} connections to the server per event",
         "keep connections open, or use a pool";
+    LOCK_WAITS = "LOCK-WAITS" Note, "events of an application wait for row locks for 10 % of their \
+         time or more; only where its database was looked at",
+        "{event} waits {wait} for row locks, {share} of its time",
+        "shorten the transactions that lock these rows: `-v` lists their statements";
     TLS = "TLS" Note, "sessions are encrypted",
         "sessions are encrypted: {cipher}",
         "compare only with encrypted sessions, or use `--ssl-mode=disabled` in both";

@@ -361,7 +361,18 @@ fn loads() -> Vec<Situation> {
         &["QUERY_CACHE"],
         &[],
     );
-    add(&|run| *run = fixture_runs::cost_run(true), &["REPEATED_STATEMENT"], &[]);
+    add(&|run| *run = fixture_runs::cost_run(true), &["REPEATED_STATEMENT"], &["DATABASE"]);
+    add(&|run| *run = fixture_runs::observed_run(), &["DATABASE", "LOCK_WAITS"], &[]);
+    add(
+        &|run| {
+            *run = fixture_runs::observed_run();
+            for look in &mut run.trials[0].looks {
+                look.numbers.values_mut().for_each(|value| *value = 7.0);
+            }
+        },
+        &["DATABASE_IDLE"],
+        &["DATABASE"],
+    );
     add(
         &|run| {
             *run = fixture_runs::cost_run(true);

@@ -7,11 +7,13 @@
 mod by_class;
 mod counted;
 mod digests;
+mod sentence;
 
 use crate::archive::{RunRecord, Trial};
 
 use super::findings::{CostWindow, ServerCostFinding, ServerCostItem};
 use counted::{COSTS, LookSpan, OwnCost, middle_looks};
+pub(super) use sentence::database_sentence;
 
 /// The middle of a load tells what an event costs if so many events for each worker ended in it: those under way at its two
 /// ends count half.

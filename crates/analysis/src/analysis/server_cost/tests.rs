@@ -1,7 +1,7 @@
 //! Costs of runs whose events have known costs.
 
 use super::super::findings::{ClassCostMethod, ServerCostFinding};
-use super::super::fixture_runs::{COSTED_CLASSES, cost_run};
+use super::super::fixture_runs::{COSTED_CLASSES, cost_run, observed_run};
 use super::*;
 
 fn only_cost(run: &RunRecord) -> ServerCostFinding {
@@ -125,4 +125,38 @@ fn a_run_without_a_server_has_no_costs() {
     let mut run = cost_run(true);
     run.trials[0].looks.clear();
     assert!(server_costs(&run).is_empty());
+}
+
+#[test]
+fn what_a_database_behind_an_application_did_is_in_the_answer() {
+    let said = |run: &RunRecord| {
+        let answer = crate::analysis::analyse_run(run).results.answer;
+        answer.iter().find(|one| one.id.starts_with("DATABASE")).map(|one| one.text.clone())
+    };
+    let run = observed_run();
+    let text = said(&run).expect("it was looked at");
+    assert!(text.starts_with("Each event cost the database 5.77 statements, "), "{text}");
+    assert!(text.ends_with(" and 1.56 ms of waiting for row locks."), "{text}");
+    assert_eq!(said(&cost_run(true)), None, "a load that talks to the server itself");
+    let mut idle = run;
+    for load in idle.trials.iter_mut().chain(&mut idle.class_loads) {
+        let first = load.looks[0].numbers.clone();
+        load.looks.iter_mut().for_each(|look| look.numbers = first.clone());
+    }
+    assert_eq!(said(&idle).as_deref(), Some("No statement of these events reached the database."));
+}
+
+#[test]
+fn the_class_that_waits_longest_for_row_locks_is_named() {
+    let said = |run: &RunRecord| {
+        let caveats = crate::analysis::analyse_run(run).results.caveats;
+        caveats.into_iter().find(|one| one.id == "LOCK-WAITS").map(|one| one.evidence)
+    };
+    let mut run = observed_run();
+    let told = "an event of class hold waits 12.0 ms for row locks, 92.3 % of its time";
+    assert_eq!(said(&run).as_deref(), Some(told));
+    run.class_loads.clear();
+    let text = said(&run).unwrap();
+    assert!(text.contains(" hold waits "), "the class is estimated: {text}");
+    assert_eq!(said(&cost_run(true)), None, "a load that talks to the server itself");
 }

@@ -59,6 +59,14 @@ pub struct HttpOrigin {
 }
 
 impl HttpOrigin {
+    /// Whether it is on this machine.
+    pub fn is_local(&self) -> bool {
+        self.endpoints.iter().all(|endpoint| match endpoint {
+            ServerEndpoint::Unix(_) => true,
+            ServerEndpoint::Tcp(address) => address.ip().is_loopback(),
+        })
+    }
+
     /// Looks up the addresses of a URL's host.
     ///
     /// # Errors

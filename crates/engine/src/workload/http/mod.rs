@@ -76,6 +76,7 @@ impl WorkloadKind for HttpKind {
         &[
             "http://localhost:8080/ --threads=64 --time=30",
             "--urls=list.txt --rate=500 --expect-status=200 --checksum",
+            "--urls=list.txt --isolate -h db1 -u monitor -p",
             "https://app1.lan/ -H 'Accept: text/html' --bearer-token=t.txt",
         ]
     }
@@ -93,6 +94,8 @@ pub struct HttpWorkload {
     load: HttpLoad,
     classes: Vec<String>,
     requests: Vec<RequestPlan>,
+    /// Places of the requests of each class.
+    by_class: Vec<Vec<u32>>,
     /// The first URL of each place that is connected to.
     places: Vec<usize>,
     /// Addresses; looked up in the check.
@@ -107,10 +110,15 @@ impl HttpWorkload {
     pub fn new(load: HttpLoad) -> HttpWorkload {
         let (classes, requests, places) = request::plan_requests(&load);
         let samples = load.keeps_samples.then(SampleStore::default);
+        let mut by_class = vec![Vec::new(); classes.len()];
+        for (place, request) in (0..).zip(&requests) {
+            by_class[usize::from(request.class)].push(place);
+        }
         HttpWorkload {
             load,
             classes,
             requests,
+            by_class,
             places,
             origins: OnceLock::new(),
             turn: AtomicU64::new(0),
@@ -123,9 +131,9 @@ impl HttpWorkload {
         self.samples.as_ref().map(SampleStore::take_samples).unwrap_or_default()
     }
 
-    /// The place of the next URL where they go in turn, over all workers.
-    fn next_in_turn(&self) -> usize {
-        (self.turn.fetch_add(1, Relaxed) % self.requests.len() as u64) as usize
+    /// The next of so many URLs where they go in turn, over all workers.
+    fn next_in_turn(&self, count: usize) -> usize {
+        (self.turn.fetch_add(1, Relaxed) % count as u64) as usize
     }
 
     /// Looks up the addresses of all places.
@@ -152,6 +160,12 @@ impl Workload for HttpWorkload {
     }
     fn counters(&self) -> &'static [CounterSpec] {
         COUNTERS
+    }
+    fn can_run_class_alone(&self) -> bool {
+        true
+    }
+    fn loads_this_machine(&self) -> bool {
+        self.origins().is_ok_and(|origins| origins.iter().any(HttpOrigin::is_local))
     }
     fn step_names(&self) -> Vec<String> {
         let of_class = |class: &String| match self.classes.len() {

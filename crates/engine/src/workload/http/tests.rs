@@ -111,11 +111,18 @@ fn each_url_is_a_class_up_to_a_number() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let (names, ..) = classes(&many);
     assert_eq!((names.len(), names[63].as_str(), names[64].as_str()), (65, "/63", "other URLs"));
+    let work = HttpWorkload::new(HttpLoad::new(
+        many.iter().map(|url| HttpUrl::from_text(url).unwrap()).collect(),
+    ));
+    assert_eq!(
+        (&work.by_class[63], &work.by_class[64]),
+        (&vec![63], &vec![64, 65, 66, 67, 68, 69])
+    );
     let work = HttpWorkload::new(HttpLoad::new(vec![
         HttpUrl::from_text("http://h/0").unwrap(),
         HttpUrl::from_text("http://h/1").unwrap(),
     ]));
-    assert_eq!([0; 3].map(|_| work.next_in_turn()), [0, 1, 0]);
+    assert_eq!([0; 3].map(|_| work.next_in_turn(2)), [0, 1, 0]);
     assert_eq!(work.describe_statements().load[1], "GET http://h/1");
 }
 

@@ -31,6 +31,8 @@ pub(super) struct HttpWorker<'w> {
     work: &'w HttpWorkload,
     origins: &'w [HttpOrigin],
     part: WorkerContext,
+    /// Places of the requests that it sends, where that is one class only.
+    only: Option<&'w [u32]>,
     limits: ReplyLimits,
     /// Connections at rest, by place.
     lines: Box<[Option<HttpConnection>]>,
@@ -85,6 +87,7 @@ impl<'w> HttpWorker<'w> {
             },
             lines: origins.iter().map(|_| None).collect(),
             rng: Rng::new(part.seed, part.worker as u64, CHOICE_STREAM),
+            only: part.only_class.map(|class| work.by_class[class].as_slice()),
             clock: RealClock::start_now(),
             part,
             opened: None,
@@ -99,11 +102,12 @@ impl<'w> HttpWorker<'w> {
     /// The request of the next event, by its place.
     #[inline]
     fn next_request(&mut self) -> usize {
-        match self.work.requests.len() {
+        let place = match self.only.map_or(self.work.requests.len(), <[u32]>::len) {
             1 => 0,
-            _ if self.work.load.in_turn => self.work.next_in_turn(),
+            count if self.work.load.in_turn => self.work.next_in_turn(count),
             count => self.rng.uniform_below(count as u64) as usize,
-        }
+        };
+        self.only.map_or(place, |list| list[place] as usize)
     }
 
     fn note_step(&mut self, class: u16, step: u16, time: Nanos, failed: bool) {
