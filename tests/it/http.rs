@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start servers and wait for them")]
 
 mod faults;
+mod visits;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

@@ -2,31 +2,33 @@
 //! Start reading at `load.rs`, what is sent; `worker.rs` sends it and checks what comes.
 //! Never knows: how an exchange goes, when events are due.
 
+mod cookies;
 mod load;
 mod options;
+mod places;
+mod reply_take;
 mod request;
 mod samples;
+mod sender;
 #[cfg(test)]
 mod tests;
 mod worker;
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use anyhow::Context as _;
 
 use super::{
     BoxedWorker, Endpoint, EndpointKind, StatementPreview, WorkerContext, Workload, WorkloadKind,
 };
 use crate::base::reactor::block_on;
 use crate::base::{RealClock, Stop};
-use crate::client::{HttpConnection, HttpOrigin};
+use crate::client::HttpConnection;
 use crate::plan::{OptionSpec, Options};
 use crate::recorder::{CounterSpec, ExchangeSamples};
 
 pub use self::load::{HttpChecks, HttpLoad, SizeCheck, StatusRange, read_url_list};
 pub use self::request::{base64_text, check_field};
 
+use self::places::OriginBook;
 use self::request::RequestPlan;
 use self::samples::SampleStore;
 
@@ -36,12 +38,25 @@ const CONNECTIONS: usize = 0;
 const BODY_BYTES: usize = 1;
 /// Connections that the server had closed at rest, after which the request was sent again.
 const STALE: usize = 2;
+/// Redirects that were followed.
+const REDIRECTS: usize = 3;
 
 const COUNTERS: &[CounterSpec] = &[
     CounterSpec { name: "connections", unit: "connections" },
     CounterSpec { name: "body_bytes", unit: "bytes" },
     CounterSpec { name: "stale_connections", unit: "connections" },
+    CounterSpec { name: "redirects", unit: "redirects" },
 ];
+
+/// Codes of checks that a reply did not pass: its size, its checksum, its status.
+const CHECK_SIZE: u16 = 1;
+const CHECK_SUM: u16 = 2;
+const CHECK_STATUS: u16 = 3;
+/// Too many redirects; one that can't or must not be followed.
+const CHECK_REDIRECTS: u16 = 4;
+const CHECK_LOCATION: u16 = 5;
+/// A body that can't be decoded.
+const CHECK_CODING: u16 = 6;
 
 /// Most URLs that are classes of their own.
 const MOST_CLASSES: usize = 64;
@@ -96,7 +111,7 @@ pub struct HttpWorkload {
     /// The first URL of each place that is connected to.
     places: Vec<usize>,
     /// Addresses; looked up in the check.
-    origins: OnceLock<Vec<HttpOrigin>>,
+    origins: OriginBook,
     /// The URL that is next, where they go in turn.
     turn: AtomicU64,
     samples: Option<SampleStore>,
@@ -112,7 +127,7 @@ impl HttpWorkload {
             classes,
             requests,
             places,
-            origins: OnceLock::new(),
+            origins: OriginBook::default(),
             turn: AtomicU64::new(0),
             samples,
         }
@@ -126,23 +141,6 @@ impl HttpWorkload {
     /// The place of the next URL where they go in turn, over all workers.
     fn next_in_turn(&self) -> usize {
         (self.turn.fetch_add(1, Relaxed) % self.requests.len() as u64) as usize
-    }
-
-    /// Looks up the addresses of all places.
-    fn resolve_origins(&self) -> anyhow::Result<&[HttpOrigin]> {
-        if self.origins.get().is_none() {
-            let url = |place: &usize| &self.load.urls[*place];
-            let resolve = |place| HttpOrigin::resolve(url(place), &self.load.setup);
-            let origins: anyhow::Result<Vec<_>> = self.places.iter().map(resolve).collect();
-            // Another load asks for the same.
-            let _ = self.origins.set(origins?);
-        }
-        self.origins()
-    }
-
-    fn origins(&self) -> anyhow::Result<&[HttpOrigin]> {
-        let origins = self.origins.get().context("the addresses were not looked up")?;
-        Ok(origins)
     }
 }
 
@@ -165,7 +163,7 @@ impl Workload for HttpWorkload {
         is_unverified.then(|| "the servers' certificates are not verified".to_owned())
     }
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
-        Ok(Box::new(worker::HttpWorker::new(self, self.origins()?, part)))
+        Ok(Box::new(worker::HttpWorker::new(self, part)?))
     }
     fn start_load(&self) {
         if let Some(samples) = &self.samples {
@@ -173,7 +171,8 @@ impl Workload for HttpWorkload {
         }
     }
     fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
-        let origins = self.resolve_origins()?;
+        let urls = self.places.iter().map(|place| &self.load.urls[*place]);
+        let origins = self.origins.resolve_own(urls, &self.load.setup)?;
         if !self.load.tries_first {
             return Ok(());
         }

@@ -14,7 +14,7 @@ pub(super) const URL: &str = "url";
 const ENV: &str = "env:";
 
 pub(super) fn option_specs() -> Vec<OptionSpec> {
-    use OptionKind::{Lines, Size, Switch, Text, Time};
+    use OptionKind::{Count, Lines, Size, Switch, Text, Time};
     use OptionSecrecy::{Fields, Hidden};
     let spec = OptionSpec::new;
     let orders = OptionKind::one_of(&["random", "turn"]);
@@ -31,6 +31,9 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("basic-auth", Text, "", "a file with user:password, or env:NAME"),
         spec("bearer-token", Text, "", "a file with a token, or env:NAME"),
         spec("no-keep-alive", Switch, "off", "a new connection for each request"),
+        spec("redirects", Count, "0", "most redirects to follow of one request"),
+        spec("cookies", Switch, "off", "each worker keeps cookies and sends them"),
+        spec("compressed", Switch, "off", "bodies may come compressed"),
         spec("timeout", Time, "30s", "longest time to connect, and for a reply"),
         spec("max-body", Size, "1GiB", "longest body of a reply"),
         spec("expect-status", Text, "", "statuses to accept, as in 2xx,304"),
@@ -97,6 +100,9 @@ pub(super) fn load_from_options(options: &Options) -> Result<HttpLoad, Mistake> 
         load.fields.push(Secret::new(format!("Authorization: Bearer {}", token.reveal())));
     }
     load.keep_alive = !options.switch("no-keep-alive");
+    load.redirects = u32::try_from(options.count("redirects")).unwrap_or(u32::MAX);
+    load.cookies = options.switch("cookies");
+    load.compressed = options.switch("compressed");
     load.timeout = options.time("timeout").unwrap_or(load.timeout);
     if load.timeout.is_zero() {
         return Err(Mistake::new("--timeout", "it has no length").hint("as in 30s"));
@@ -202,8 +208,11 @@ fn read_setup(options: &Options, load: &HttpLoad) -> Result<OriginSetup, Mistake
         let why = "--unix-socket is given, too";
         return Err(Mistake::new("--connect-to", why).hint("leave out one"));
     }
+    let ca = given(options, "ca").map(Path::new);
     let tls = match load.urls.iter().any(|url| url.is_tls) {
-        true => Some(WebTls::new(given(options, "ca").map(Path::new), load.verifies)?),
+        true => Some(WebTls::new(ca, load.verifies)?),
+        // A redirect may lead there; without authorities it is an error then.
+        false if load.redirects > 0 => WebTls::new(ca, load.verifies).ok(),
         false => None,
     };
     let allowed = given(options, "allow-target").unwrap_or_default();
