@@ -15,7 +15,7 @@ const LINE: usize = 72;
 
 pub(super) fn command() -> Command {
     Command::new("explain")
-        .about("Say what a caveat or a cause of stalls means, and what to do")
+        .about("Say what a caveat means, and what to do")
         .arg(
             positional_arg("id", "ID")
                 .num_args(0..)

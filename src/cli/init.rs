@@ -19,7 +19,7 @@ const ENDING: &str = "toml";
 
 pub(super) fn command() -> Command {
     Command::new("init")
-        .about("Write a commented plan, to be changed and run by `sweat run`")
+        .about("Write a commented plan for `sweat run`")
         .args([
             positional_arg("name", "NAME")
                 .default_value("plan")

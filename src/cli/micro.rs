@@ -41,7 +41,7 @@ const NAME_WIDTH: usize = 22;
 pub(super) fn command() -> Command {
     let specs = find_kind(KIND).map(|kind| kind.option_specs()).unwrap_or_default();
     let mut command = bench::workload_command(Command::new(KIND), &specs)
-        .about("Time single operations: connect, insert, select, join, alter ...")
+        .about("Time single operations: connect, insert, join ..")
         .mut_arg("engine", |arg| arg.long("load-engine"))
         .mut_arg("time", |arg| arg.help("Stop after this time [default: after all rounds]"))
         .arg(

@@ -10,7 +10,7 @@ use crate::workload::mix::import_mix;
 
 pub(super) fn command() -> Command {
     Command::new("mix")
-        .about("Turn a file of Super Smack, pgbench or YCSB into one of a mix")
+        .about("Turn files of Super Smack, pgbench, YCSB into mixes")
         .arg(
             positional_arg("from", "from")
                 .required(true)

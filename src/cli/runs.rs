@@ -28,7 +28,7 @@ const SHOWN: &str = "10";
 pub(super) fn command() -> Command {
     let baseline = || positional_arg("name", "NAME").required(true).help("Name of the baseline");
     Command::new("runs")
-        .about("List the runs that were made, name baselines, remove old runs")
+        .about("List runs, name baselines, remove old runs")
         .args_conflicts_with_subcommands(true)
         .args([
             value_flag("limit", "N")

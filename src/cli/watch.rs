@@ -33,7 +33,7 @@ const SHORTEST_SEGMENT: Duration = Duration::from_secs(10);
 
 pub(super) fn command() -> Command {
     let command = Command::new("watch")
-        .about("Sample a server's state for hours or weeks, without a load")
+        .about("Sample a server without a load, for hours or weeks")
         .long_about(
             "Sample a server's state without a load, at multiples of an interval on the wall \
              clock, into a folder with a segment per hour. A server that goes away is waited for. \

@@ -3,6 +3,8 @@
 
 mod database;
 mod faults;
+mod scenarios;
+mod visits;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

@@ -53,7 +53,7 @@ fn text_server(reply: &'static str) -> u16 {
     serve(move |stream, _| stream.write_all(reply.as_bytes()).map(|()| false))
 }
 
-fn http_workload(port: u16, given: &[(&str, &str)]) -> Box<dyn Workload> {
+pub(super) fn http_workload(port: u16, given: &[(&str, &str)]) -> Box<dyn Workload> {
     let kind = KINDS.iter().find(|kind| kind.name() == "http").unwrap();
     let url = format!("http://127.0.0.1:{port}/");
     let given = [&[("url", &*url)][..], given].concat();
@@ -62,7 +62,7 @@ fn http_workload(port: u16, given: &[(&str, &str)]) -> Box<dyn Workload> {
     kind.build_workload(&options, Endpoint::None).unwrap()
 }
 
-fn run(port: u16, engine: EnginePlan, events: u64, given: &[(&str, &str)]) -> Recording {
+pub(super) fn run(port: u16, engine: EnginePlan, events: u64, given: &[(&str, &str)]) -> Recording {
     let workload = http_workload(port, given);
     let stop = Stop::new();
     workload.check_ready(&stop).unwrap();
@@ -71,10 +71,10 @@ fn run(port: u16, engine: EnginePlan, events: u64, given: &[(&str, &str)]) -> Re
     sweat::driver::run_load(&plan, 1, &*workload, clock, &stop, &mut |_| {}).unwrap()
 }
 
-const ENGINES: [EnginePlan; 2] = [EnginePlan::Threads, EnginePlan::Reactor];
+pub(super) const ENGINES: [EnginePlan; 2] = [EnginePlan::Threads, EnginePlan::Reactor];
 
 /// All events of a load on this server fail in this way.
-fn check_fault(port: u16, given: &[(&str, &str)], kind: EventErrorKind, text: &str) {
+pub(super) fn check_fault(port: u16, given: &[(&str, &str)], kind: EventErrorKind, text: &str) {
     for engine in ENGINES {
         let recording = run(port, engine, 6, given);
         let total = &recording.total;

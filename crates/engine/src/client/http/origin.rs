@@ -52,6 +52,7 @@ pub struct OriginSetup {
 #[derive(Debug)]
 pub struct HttpOrigin {
     name: String,
+    text: String,
     endpoints: Vec<ServerEndpoint>,
     /// The address that last answered.
     good: AtomicUsize,
@@ -73,8 +74,14 @@ impl HttpOrigin {
     /// When there are none, or one is neither of this machine nor of a private network and the host was not allowed by name.
     pub fn resolve(url: &HttpUrl, setup: &OriginSetup) -> anyhow::Result<HttpOrigin> {
         let tls = if url.is_tls { setup.tls.clone() } else { None };
+        anyhow::ensure!(
+            !url.is_tls || tls.is_some(),
+            "{}: no authorities are known here; --ca names a file of them",
+            url.origin_text()
+        );
         let made = |endpoints| HttpOrigin {
             name: url.host.clone(),
+            text: url.origin_text(),
             endpoints,
             good: AtomicUsize::new(0),
             tls,
@@ -103,6 +110,11 @@ impl HttpOrigin {
             }
         }
         Ok(made(found.into_iter().map(ServerEndpoint::Tcp).collect()))
+    }
+
+    /// `https://host:8443`.
+    pub fn origin_text(&self) -> &str {
+        &self.text
     }
 
     pub(super) fn endpoints(&self) -> &[ServerEndpoint] {

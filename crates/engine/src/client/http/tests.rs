@@ -187,6 +187,7 @@ fn addresses_are_taken_apart() {
         ("//o/x", "http://o/x"),
         ("https://o/x#z", "https://o/x"),
         ("", "http://shop.test:8080/a?b=1"),
+        ("/x?to=http://o/", "http://shop.test:8080/x?to=http://o/"),
     ] {
         assert_eq!(shop.join_location(location).unwrap().full_text(), expected);
     }

@@ -94,7 +94,9 @@ impl HttpUrl {
     /// Why it is none.
     pub fn join_location(&self, location: &str) -> Result<HttpUrl, &'static str> {
         let location = location.split('#').next().unwrap_or_default();
-        if location.contains("://") {
+        // One may stand in the query, too.
+        let first = location.find(['/', '?']).unwrap_or(location.len());
+        if location[..first].ends_with(':') && location[first..].starts_with("//") {
             return HttpUrl::from_text(location);
         }
         if let Some(rest) = location.strip_prefix("//") {

@@ -22,6 +22,12 @@ pub struct HttpLoad {
     pub is_http10: bool,
     /// Whether connections are used again.
     pub keep_alive: bool,
+    /// Most redirects that are followed of one request; 0 for none.
+    pub redirects: u32,
+    /// Whether each worker keeps cookies.
+    pub cookies: bool,
+    /// Whether bodies may come compressed.
+    pub compressed: bool,
     /// URLs in turn instead of by chance.
     pub in_turn: bool,
     /// Longest time to connect, and longest time from a request to the end of its reply.
@@ -50,6 +56,9 @@ impl HttpLoad {
             body: None,
             is_http10: false,
             keep_alive: true,
+            redirects: 0,
+            cookies: false,
+            compressed: false,
             in_turn: false,
             timeout: Duration::from_secs(30),
             most_body: 1 << 30,
@@ -59,6 +68,11 @@ impl HttpLoad {
             tries_first: true,
             keeps_samples: false,
         }
+    }
+
+    /// Whether replies say what is sent next, or are decoded: then requests are made one by one.
+    pub(super) fn looks_into_replies(&self) -> bool {
+        self.redirects > 0 || self.cookies || self.compressed && self.checks.checksum
     }
 }
 
@@ -104,9 +118,12 @@ impl StatusRange {
         parts.map(|part| range(part).ok_or_else(|| part.to_owned())).collect()
     }
 
-    /// Whether it is among them.
-    pub(super) fn contains(self, status: u16) -> bool {
-        (self.0..=self.1).contains(&status)
+    /// Whether a status is among those expected; any below 400 where none are named.
+    pub(super) fn accepts(expected: &[StatusRange], status: u16) -> bool {
+        match expected.is_empty() {
+            true => status < 400,
+            false => expected.iter().any(|range| (range.0..=range.1).contains(&status)),
+        }
     }
 }
 

@@ -1,34 +1,43 @@
 //! Requests to web servers: URLs, each a class of events; connect, TLS and first byte as steps inside them.
-//! Start reading at `load.rs`, what is sent; `worker.rs` sends it and checks what comes.
+//! Start reading at `load.rs`, what is sent; `worker.rs` sends it and checks what comes. `scenario_file.rs` is a file of
+//! steps as data, `scenario_worker.rs` plays it.
 //! Never knows: how an exchange goes, when events are due.
 
+mod cookies;
 mod load;
 mod options;
+mod places;
+mod reply_take;
 mod request;
 mod samples;
+mod scenario;
+mod scenario_file;
+mod scenario_worker;
+mod sender;
 #[cfg(test)]
 mod tests;
 mod worker;
 
-use std::sync::OnceLock;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use anyhow::Context as _;
 
 use super::{
     BoxedWorker, Endpoint, EndpointKind, StatementPreview, WorkerContext, Workload, WorkloadKind,
 };
 use crate::base::reactor::block_on;
 use crate::base::{RealClock, Stop};
-use crate::client::{HttpConnection, HttpOrigin};
-use crate::plan::{OptionSpec, Options};
+use crate::client::HttpConnection;
+use crate::plan::{Mistake, OptionSpec, Options};
 use crate::recorder::{CounterSpec, ExchangeSamples};
 
 pub use self::load::{HttpChecks, HttpLoad, SizeCheck, StatusRange, read_url_list};
 pub use self::request::{base64_text, check_field};
 
+use self::places::OriginBook;
 use self::request::RequestPlan;
 use self::samples::SampleStore;
+use self::scenario::ScenarioWorkload;
+use self::scenario_file::read_scenario_file;
 
 /// Connections that were made.
 const CONNECTIONS: usize = 0;
@@ -36,12 +45,29 @@ const CONNECTIONS: usize = 0;
 const BODY_BYTES: usize = 1;
 /// Connections that the server had closed at rest, after which the request was sent again.
 const STALE: usize = 2;
+/// Redirects that were followed.
+const REDIRECTS: usize = 3;
 
 const COUNTERS: &[CounterSpec] = &[
     CounterSpec { name: "connections", unit: "connections" },
     CounterSpec { name: "body_bytes", unit: "bytes" },
     CounterSpec { name: "stale_connections", unit: "connections" },
+    CounterSpec { name: "redirects", unit: "redirects" },
 ];
+
+/// Codes of checks that a reply did not pass: its size, its checksum, its status.
+const CHECK_SIZE: u16 = 1;
+const CHECK_SUM: u16 = 2;
+const CHECK_STATUS: u16 = 3;
+/// Too many redirects; one that can't or must not be followed.
+const CHECK_REDIRECTS: u16 = 4;
+const CHECK_LOCATION: u16 = 5;
+/// A body that can't be decoded.
+const CHECK_CODING: u16 = 6;
+/// What a step of a file expects: a text, a value in JSON; and what it keeps.
+const CHECK_TEXT: u16 = 7;
+const CHECK_JSON: u16 = 8;
+const CHECK_KEEP: u16 = 9;
 
 /// Most URLs that are classes of their own.
 const MOST_CLASSES: usize = 64;
@@ -66,6 +92,19 @@ impl WorkloadKind for HttpKind {
     fn option_specs(&self) -> Vec<OptionSpec> {
         options::option_specs()
     }
+    /// What the file's `[set]` names are options too.
+    fn option_specs_for(&self, given: &[(String, String)]) -> Result<Vec<OptionSpec>, Mistake> {
+        let mut all = self.option_specs();
+        let file = given.iter().rev().find(|(name, _)| name == options::FILE);
+        // A file with mistakes is told when the workload is built, all of them together.
+        if let Some(Ok(file)) = file.map(|(_, file)| read_scenario_file(Path::new(file))) {
+            let sets = file.values.set_options().into_iter();
+            let sets: Vec<_> =
+                sets.filter(|set| all.iter().all(|known| known.name != set.name)).collect();
+            all.extend(sets);
+        }
+        Ok(all)
+    }
     fn bare_word_option(&self) -> Option<&'static str> {
         Some(options::URL)
     }
@@ -77,6 +116,7 @@ impl WorkloadKind for HttpKind {
             "http://localhost:8080/ --threads=64 --time=30",
             "--urls=list.txt --rate=500 --expect-status=200 --checksum",
             "--urls=list.txt --isolate -h db1 -u monitor -p",
+            "--file=docs/http/shop.toml --threads=10 --time=30",
             "https://app1.lan/ -H 'Accept: text/html' --bearer-token=t.txt",
         ]
     }
@@ -85,6 +125,13 @@ impl WorkloadKind for HttpKind {
         options: &Options,
         _: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
+        if let Some(path) = options.text(options::FILE).filter(|path| !path.is_empty()) {
+            let path = Path::new(path);
+            let mut file = read_scenario_file(path)?;
+            file.values.take_options(options);
+            let load = options::load_of_scenarios(options, file.url.take())?;
+            return Ok(Box::new(ScenarioWorkload::new(path, file, load)?));
+        }
         Ok(Box::new(HttpWorkload::new(options::load_from_options(options)?)))
     }
 }
@@ -99,7 +146,7 @@ pub struct HttpWorkload {
     /// The first URL of each place that is connected to.
     places: Vec<usize>,
     /// Addresses; looked up in the check.
-    origins: OnceLock<Vec<HttpOrigin>>,
+    origins: OriginBook,
     /// The URL that is next, where they go in turn.
     turn: AtomicU64,
     samples: Option<SampleStore>,
@@ -120,7 +167,7 @@ impl HttpWorkload {
             requests,
             by_class,
             places,
-            origins: OnceLock::new(),
+            origins: OriginBook::default(),
             turn: AtomicU64::new(0),
             samples,
         }
@@ -135,23 +182,6 @@ impl HttpWorkload {
     fn next_in_turn(&self, count: usize) -> usize {
         (self.turn.fetch_add(1, Relaxed) % count as u64) as usize
     }
-
-    /// Looks up the addresses of all places.
-    fn resolve_origins(&self) -> anyhow::Result<&[HttpOrigin]> {
-        if self.origins.get().is_none() {
-            let url = |place: &usize| &self.load.urls[*place];
-            let resolve = |place| HttpOrigin::resolve(url(place), &self.load.setup);
-            let origins: anyhow::Result<Vec<_>> = self.places.iter().map(resolve).collect();
-            // Another load asks for the same.
-            let _ = self.origins.set(origins?);
-        }
-        self.origins()
-    }
-
-    fn origins(&self) -> anyhow::Result<&[HttpOrigin]> {
-        let origins = self.origins.get().context("the addresses were not looked up")?;
-        Ok(origins)
-    }
 }
 
 impl Workload for HttpWorkload {
@@ -165,7 +195,7 @@ impl Workload for HttpWorkload {
         true
     }
     fn loads_this_machine(&self) -> bool {
-        self.origins().is_ok_and(|origins| origins.iter().any(HttpOrigin::is_local))
+        self.origins.own().is_ok_and(|origins| origins.iter().any(|origin| origin.is_local()))
     }
     fn step_names(&self) -> Vec<String> {
         let of_class = |class: &String| match self.classes.len() {
@@ -179,7 +209,7 @@ impl Workload for HttpWorkload {
         is_unverified.then(|| "the servers' certificates are not verified".to_owned())
     }
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
-        Ok(Box::new(worker::HttpWorker::new(self, self.origins()?, part)))
+        Ok(Box::new(worker::HttpWorker::new(self, part)?))
     }
     fn start_load(&self) {
         if let Some(samples) = &self.samples {
@@ -187,7 +217,8 @@ impl Workload for HttpWorkload {
         }
     }
     fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
-        let origins = self.resolve_origins()?;
+        let urls = self.places.iter().map(|place| &self.load.urls[*place]);
+        let origins = self.origins.resolve_own(urls, &self.load.setup)?;
         if !self.load.tries_first {
             return Ok(());
         }

@@ -10,17 +10,20 @@ use crate::plan::{LEFT_OUT, Mistake, OptionKind, OptionSecrecy, OptionSpec, Opti
 
 /// The option that bare words give.
 pub(super) const URL: &str = "url";
+/// The option that names a file of scenarios.
+pub(super) const FILE: &str = "file";
 /// What a value begins with that stands in a variable of the environment.
 const ENV: &str = "env:";
 
 pub(super) fn option_specs() -> Vec<OptionSpec> {
-    use OptionKind::{Lines, Size, Switch, Text, Time};
+    use OptionKind::{Count, Lines, Size, Switch, Text, Time};
     use OptionSecrecy::{Fields, Hidden};
     let spec = OptionSpec::new;
     let orders = OptionKind::one_of(&["random", "turn"]);
     vec![
         spec(URL, Lines, "", "what to ask for; may be given again, or as a bare word"),
         spec("urls", Text, "", "a file with a URL in each line"),
+        spec(FILE, Text, "", "a file of scenarios, as in docs/http.md"),
         spec("order", orders, "random", "how URLs are chosen"),
         spec("method", Text, "", "the method [default: GET, or POST with a body]"),
         spec("header", Lines, "", "a field, as in 'Accept: text/html'")
@@ -31,6 +34,9 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("basic-auth", Text, "", "a file with user:password, or env:NAME"),
         spec("bearer-token", Text, "", "a file with a token, or env:NAME"),
         spec("no-keep-alive", Switch, "off", "a new connection for each request"),
+        spec("redirects", Count, "0", "most redirects to follow of one request"),
+        spec("cookies", Switch, "off", "each worker keeps cookies and sends them"),
+        spec("compressed", Switch, "off", "bodies may come compressed"),
         spec("timeout", Time, "30s", "longest time to connect, and for a reply"),
         spec("max-body", Size, "1GiB", "longest body of a reply"),
         spec("expect-status", Text, "", "statuses to accept, as in 2xx,304"),
@@ -54,7 +60,39 @@ fn given<'a>(options: &'a Options, name: &str) -> Option<&'a str> {
 /// # Errors
 /// The first mistake.
 pub(super) fn load_from_options(options: &Options) -> Result<HttpLoad, Mistake> {
-    let mut load = HttpLoad::new(read_urls(options)?);
+    load_of_urls(options, read_urls(options)?)
+}
+
+/// The same for a file of scenarios, which are at this address unless an option names another.
+///
+/// # Errors
+/// The first mistake.
+pub(super) fn load_of_scenarios(
+    options: &Options,
+    url: Option<HttpUrl>,
+) -> Result<HttpLoad, Mistake> {
+    const OF_STEPS: [&str; 6] =
+        ["urls", "method", "body", "body-file", "expect-status", "expect-size"];
+    let extra = OF_STEPS.into_iter().find(|name| given(options, name).is_some());
+    let extra = extra.or(options.switch("checksum").then_some("checksum"));
+    if let Some(name) = extra {
+        let why = "the steps of --file say what is sent and expected";
+        return Err(Mistake::new(format!("--{name}"), why).hint("leave it out"));
+    }
+    let urls = match (given(options, URL), url) {
+        (None, Some(url)) => vec![url],
+        _ => read_urls(options)?,
+    };
+    match &urls[..] {
+        [one] if one.path == "/" => load_of_urls(options, urls),
+        [_] => Err(Mistake::new("URL", "the steps of --file have the paths")
+            .hint("as in http://localhost:8080")),
+        _ => Err(Mistake::new("URL", "the steps of --file have one server").hint("name one")),
+    }
+}
+
+fn load_of_urls(options: &Options, urls: Vec<HttpUrl>) -> Result<HttpLoad, Mistake> {
+    let mut load = HttpLoad::new(urls);
     refuse_left_out(options)?;
     load.in_turn = options.text("order") == Some("turn");
     load.body = match (given(options, "body"), given(options, "body-file")) {
@@ -97,6 +135,9 @@ pub(super) fn load_from_options(options: &Options) -> Result<HttpLoad, Mistake> 
         load.fields.push(Secret::new(format!("Authorization: Bearer {}", token.reveal())));
     }
     load.keep_alive = !options.switch("no-keep-alive");
+    load.redirects = u32::try_from(options.count("redirects")).unwrap_or(u32::MAX);
+    load.cookies = options.switch("cookies");
+    load.compressed = options.switch("compressed");
     load.timeout = options.time("timeout").unwrap_or(load.timeout);
     if load.timeout.is_zero() {
         return Err(Mistake::new("--timeout", "it has no length").hint("as in 30s"));
@@ -202,8 +243,11 @@ fn read_setup(options: &Options, load: &HttpLoad) -> Result<OriginSetup, Mistake
         let why = "--unix-socket is given, too";
         return Err(Mistake::new("--connect-to", why).hint("leave out one"));
     }
+    let ca = given(options, "ca").map(Path::new);
     let tls = match load.urls.iter().any(|url| url.is_tls) {
-        true => Some(WebTls::new(given(options, "ca").map(Path::new), load.verifies)?),
+        true => Some(WebTls::new(ca, load.verifies)?),
+        // A redirect may lead there; without authorities it is an error then.
+        false if load.redirects > 0 => WebTls::new(ca, load.verifies).ok(),
         false => None,
     };
     let allowed = given(options, "allow-target").unwrap_or_default();

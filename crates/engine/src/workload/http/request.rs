@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::load::{HttpLoad, SizeCheck};
+use super::reply_take::ACCEPTED;
 use super::{MOST_CLASSES, OTHERS};
+use crate::base::Secret;
 use crate::client::HttpUrl;
+use crate::plan::field_secret_at;
 
 /// Nothing was seen yet.
 const UNSEEN: u64 = u64::MAX;
@@ -86,40 +89,73 @@ pub(super) fn plan_requests(load: &HttpLoad) -> (Vec<String>, Vec<RequestPlan>, 
 
 /// The request as it is sent.
 pub(super) fn request_bytes(load: &HttpLoad, url: &HttpUrl) -> Vec<u8> {
-    let version = if load.is_http10 { "1.0" } else { "1.1" };
-    let mut head = format!("{} {} HTTP/{version}\r\n", load.method, url.path);
-    let is_given = |name: &str| {
-        load.fields.iter().any(|field| {
-            let given = field.reveal().split(':').next().unwrap_or_default();
-            given.trim().eq_ignore_ascii_case(name)
-        })
+    let mut bytes = Vec::new();
+    let body = load.body.as_deref();
+    let method = &load.method;
+    let draft = RequestDraft { method, url, fields: &[], body, cookies: "", is_home: true };
+    write_request(load, &draft, &mut bytes);
+    bytes
+}
+
+/// What differs from request to request.
+pub(super) struct RequestDraft<'a> {
+    pub(super) method: &'a str,
+    pub(super) url: &'a HttpUrl,
+    /// Fields of its own; they go before those of the load of the same name.
+    pub(super) fields: &'a [String],
+    pub(super) body: Option<&'a [u8]>,
+    /// Value of the field `Cookie`; empty for none.
+    pub(super) cookies: &'a str,
+    /// Whether it goes where its fields are meant for: to other hosts no secrets go.
+    pub(super) is_home: bool,
+}
+
+/// Writes a request as it is sent.
+pub(super) fn write_request(load: &HttpLoad, draft: &RequestDraft<'_>, out: &mut Vec<u8>) {
+    let name = |field: &str| field.split(':').next().unwrap_or_default().trim().to_owned();
+    let is_named = |field: &str, name_: &str| name(field).eq_ignore_ascii_case(name_);
+    let is_sent = |field: &&str| {
+        draft.is_home || field_secret_at(field).is_none() && !is_named(field, "host")
     };
+    let own = draft.fields.iter().map(String::as_str);
+    let of_load = load.fields.iter().map(Secret::reveal);
+    let of_load =
+        of_load.filter(|field| !draft.fields.iter().any(|own| is_named(own, &name(field))));
+    let fields: Vec<&str> = own.chain(of_load).filter(is_sent).collect();
+    let version = if load.is_http10 { "1.0" } else { "1.1" };
+    let mut head = format!("{} {} HTTP/{version}\r\n", draft.method, draft.url.path);
     let mut add = |name: &str, value: &str| {
-        if !is_given(name) {
-            head += &format!("{name}: {value}\r\n");
+        if !fields.iter().any(|field| is_named(field, name)) {
+            for part in [name, ": ", value, "\r\n"] {
+                head += part;
+            }
         }
     };
-    add("Host", &url.host_field());
+    add("Host", &draft.url.host_field());
     add("User-Agent", concat!("sweat/", env!("CARGO_PKG_VERSION")));
     add("Accept", "*/*");
+    if load.compressed {
+        add("Accept-Encoding", ACCEPTED);
+    }
+    if !draft.cookies.is_empty() {
+        add("Cookie", draft.cookies);
+    }
     match (load.is_http10, load.keep_alive) {
         (true, true) => add("Connection", "Keep-Alive"),
         (false, false) => add("Connection", "close"),
         (true, false) | (false, true) => {}
     }
-    let length = load.body.as_ref().map(Vec::len);
-    let has_body = ["POST", "PUT", "PATCH"].contains(&load.method.as_str());
-    if let Some(length) = length.or(has_body.then_some(0)) {
+    let has_body = ["POST", "PUT", "PATCH"].contains(&draft.method);
+    if let Some(length) = draft.body.map(<[u8]>::len).or(has_body.then_some(0)) {
         add("Content-Length", &length.to_string());
     }
-    for field in &load.fields {
-        head += field.reveal().trim();
+    for field in fields {
+        head += field.trim();
         head += "\r\n";
     }
     head += "\r\n";
-    let mut bytes = head.into_bytes();
-    bytes.extend_from_slice(load.body.as_deref().unwrap_or_default());
-    bytes
+    out.extend_from_slice(head.as_bytes());
+    out.extend_from_slice(draft.body.unwrap_or_default());
 }
 
 /// Whether a text is a word as methods and names of fields are.

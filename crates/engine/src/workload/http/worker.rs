@@ -2,45 +2,38 @@
 
 use std::fmt::Write as _;
 
-use super::{BODY_BYTES, CONNECT, CONNECTIONS, FIRST_BYTE, HttpWorkload, STALE, STEPS, TLS};
+use super::load::StatusRange;
+use super::reply_take::{ReplyTake, TakeSpec};
+use super::sender::{HttpSender, PageFault, ReadyRequest, VisitRequest, may_repeat};
+use super::{CHECK_CODING, CHECK_SIZE, CHECK_STATUS, CHECK_SUM, CONNECTIONS, HttpWorkload};
 use crate::base::random::Rng;
-use crate::base::{Clock as _, Nanos, RealClock};
-use crate::client::{
-    HttpConnection, HttpFault, HttpOrigin, ReplyField, ReplyLimits, ReplySink, ReplySummary,
-    status_phrase,
-};
+use crate::base::{Clock as _, Nanos};
+use crate::client::{HttpFault, ReplyField, ReplySink, ReplySummary, status_phrase};
 use crate::recorder::{
-    ClassId, EventError, EventErrorKind, EventOutcome, ExchangeFault, ExchangeSample, StepId,
-    StepLatency, Tally,
+    ClassId, EventError, EventErrorKind, EventOutcome, ExchangeFault, ExchangeSample, StepLatency,
+    Tally,
 };
 use crate::workload::{OpenError, Worker, WorkerContext};
 
 /// Stream of what a worker chooses.
 const CHOICE_STREAM: u64 = 1;
-/// Codes of checks that a reply did not pass.
-const SIZE: u16 = 1;
-const CHECKSUM: u16 = 2;
-const STATUS: u16 = 3;
 /// Pause after a connection that could not be made: in a closed loop a server that is gone would be asked without a breath.
-const NO_CONNECTION: Nanos = Nanos(10_000_000);
-/// Times of steps that are kept of one event without asking for memory.
-const TIMED: usize = 8;
+pub(super) const NO_CONNECTION: Nanos = Nanos(10_000_000);
 
 /// One worker.
 pub(super) struct HttpWorker<'w> {
     work: &'w HttpWorkload,
-    origins: &'w [HttpOrigin],
     part: WorkerContext,
     /// Places of the requests that it sends, where that is one class only.
     only: Option<&'w [u32]>,
-    limits: ReplyLimits,
-    /// Connections at rest, by place.
-    lines: Box<[Option<HttpConnection>]>,
+    sender: HttpSender<'w>,
+    /// Where replies are kept as far as checks and redirects need them; none where nothing does.
+    take: Option<Box<ReplyTake>>,
+    is_head: bool,
+    may_repeat: bool,
     rng: Rng,
-    clock: RealClock,
     /// A connection that was opened before the load; its times come with the first event.
     opened: Option<(Nanos, Option<Nanos>)>,
-    timed: Vec<StepLatency>,
     /// The last event could not connect.
     is_cut_off: bool,
     samples: Vec<ExchangeSample>,
@@ -73,30 +66,32 @@ impl ReplySink for BodyLook<'_> {
 impl<'w> HttpWorker<'w> {
     pub(super) fn new(
         work: &'w HttpWorkload,
-        origins: &'w [HttpOrigin],
         part: WorkerContext,
-    ) -> HttpWorker<'w> {
+    ) -> anyhow::Result<HttpWorker<'w>> {
         let load = &work.load;
-        HttpWorker {
+        let (sum, most) = (load.checks.checksum, load.most_body);
+        let spec = TakeSpec { sum, most, ..TakeSpec::default() };
+        let take = || Box::new(ReplyTake::new(spec));
+        Ok(HttpWorker {
             work,
-            origins,
-            limits: ReplyLimits {
-                is_head: load.method == "HEAD",
-                most_body: load.most_body,
-                is_http10: load.is_http10,
-            },
-            lines: origins.iter().map(|_| None).collect(),
+            sender: HttpSender::new(
+                load,
+                &work.origins,
+                work.samples.as_ref(),
+                part.abandon.clone(),
+            )?,
+            take: load.looks_into_replies().then(take),
+            is_head: load.method == "HEAD",
+            may_repeat: may_repeat(&load.method),
             rng: Rng::new(part.seed, part.worker as u64, CHOICE_STREAM),
             only: part.only_class.map(|class| work.by_class[class].as_slice()),
-            clock: RealClock::start_now(),
             part,
             opened: None,
-            timed: Vec::with_capacity(TIMED),
             is_cut_off: false,
             samples: Vec::new(),
             sample: ExchangeSample::default(),
             error_text: String::new(),
-        }
+        })
     }
 
     /// The request of the next event, by its place.
@@ -110,88 +105,66 @@ impl<'w> HttpWorker<'w> {
         self.only.map_or(place, |list| list[place] as usize)
     }
 
-    fn note_step(&mut self, class: u16, step: u16, time: Nanos, failed: bool) {
-        let step = StepId(class * STEPS.len() as u16 + step);
-        self.timed.push(StepLatency { step, time, failed });
-    }
-
-    fn note_connect(&mut self, class: u16, connect: Nanos, tls: Option<Nanos>) {
-        self.note_step(class, CONNECT, connect, false);
-        if let Some(tls) = tls {
-            self.note_step(class, TLS, tls, false);
-        }
-        self.sample.connect = Some(connect + tls.unwrap_or_default());
-    }
-
-    async fn connect(
-        &mut self,
-        tally: &mut Tally,
-        origin: usize,
-        class: u16,
-    ) -> Result<HttpConnection, HttpFault> {
-        let began = self.clock.now();
-        let (place, timeout) = (&self.origins[origin], self.work.load.timeout);
-        let made = HttpConnection::connect(place, &self.clock, timeout, &self.part.abandon).await;
-        match made {
-            Ok(line) => {
-                tally.counts[CONNECTIONS] += 1;
-                self.note_connect(class, line.connect_time, line.tls_time);
-                if let Some(samples) = &self.work.samples {
-                    samples.note_tls(|| line.tls_cipher());
-                }
-                Ok(line)
-            }
-            Err(fault) => {
-                self.note_step(class, CONNECT, self.clock.now().since(began), true);
-                Err(fault)
-            }
-        }
-    }
-
-    /// Sends a request and reads its reply, over a connection at rest or a new one.
+    /// Sends a request whose bytes are ready, and counts what comes.
     #[inline]
-    async fn fetch(
+    async fn run_plain(
         &mut self,
         tally: &mut Tally,
         place: usize,
-        look: &mut BodyLook<'w>,
-    ) -> Result<ReplySummary, HttpFault> {
+    ) -> (Option<ReplySummary>, Option<EventError>) {
         let work = self.work;
-        let request = &work.requests[place];
-        let mut line = match self.lines[request.origin].take() {
-            Some(line) => line,
-            None => self.connect(tally, request.origin, request.class).await?,
+        let plan = &work.requests[place];
+        let sum = work.load.checks.checksum.then(flate2::Crc::new);
+        let mut look = BodyLook { sum, work };
+        let request = ReadyRequest {
+            bytes: &plan.bytes,
+            place: plan.origin,
+            class: plan.class,
+            is_head: self.is_head,
+            may_repeat: self.may_repeat,
         };
-        loop {
-            let sent = self.clock.now();
-            let reply = line.exchange(&request.bytes, self.limits, &self.clock, look).await;
-            match reply {
-                Ok(reply) => {
-                    tally.bytes_sent += request.bytes.len() as u64;
-                    tally.bytes_received += reply.received;
-                    tally.counts[BODY_BYTES] += reply.body_bytes;
-                    let wait = reply.first_byte.since(sent);
-                    self.note_step(request.class, FIRST_BYTE, wait, false);
-                    self.sample.wait = wait;
-                    if reply.keeps_alive && work.load.keep_alive {
-                        self.lines[request.origin] = Some(line);
-                    } else if !work.load.keep_alive {
-                        line.wait_for_close().await?;
-                    }
-                    return Ok(reply);
-                }
-                // A server may close a connection at rest at any time; what it never answered is asked for again, unless
-                // asking twice may do something twice.
-                Err(fault)
-                    if line.was_used() && fault.is_stale_connection() && work.may_repeat() =>
-                {
-                    tally.counts[STALE] += 1;
-                    drop(line);
-                    line = self.connect(tally, request.origin, request.class).await?;
-                }
-                Err(fault) => return Err(fault),
+        match self.sender.exchange(tally, &request, &mut look).await {
+            Ok(reply) => {
+                let sum = look.sum.map(|sum| sum.sum());
+                (Some(reply), self.check_reply(place, reply, sum))
             }
+            Err(fault) => (None, Some(self.note_fault(&fault))),
         }
+    }
+
+    /// The same with cookies, redirects and bodies that are decoded.
+    async fn run_page(
+        &mut self,
+        tally: &mut Tally,
+        place: usize,
+        take: &mut ReplyTake,
+    ) -> (Option<ReplySummary>, Option<EventError>) {
+        let work = self.work;
+        let plan = &work.requests[place];
+        let page = VisitRequest {
+            url: &work.load.urls[place],
+            place: plan.origin,
+            class: plan.class,
+            method: &work.load.method,
+            fields: &[],
+            body: work.load.body.as_deref(),
+        };
+        let reply = match self.sender.ask_page(tally, &page, take).await {
+            Ok(reply) => reply,
+            Err(PageFault::Lost(fault)) => return (None, Some(self.note_fault(&fault))),
+            Err(PageFault::Check(code, why)) => {
+                self.error_text = why;
+                return (None, Some(EventError { kind: EventErrorKind::Check, code }));
+            }
+        };
+        let sum = match take.spec.sum.then(|| take.text_sum()).transpose() {
+            Ok(sum) => sum,
+            Err(why) => {
+                let error = self.note_check(CHECK_CODING, place, format_args!("{why}"));
+                return (Some(reply), Some(error));
+            }
+        };
+        (Some(reply), self.check_reply(place, reply, sum))
     }
 
     /// What is wrong with a reply, if anything.
@@ -200,46 +173,31 @@ impl<'w> HttpWorker<'w> {
         &mut self,
         place: usize,
         reply: ReplySummary,
-        look: BodyLook<'w>,
+        sum: Option<u32>,
     ) -> Option<EventError> {
         let load = &self.work.load;
         let request = &self.work.requests[place];
         let checks = &load.checks;
-        let is_expected = match checks.status.is_empty() {
-            true => reply.status < 400,
-            false => checks.status.iter().any(|range| range.contains(reply.status)),
-        };
-        if !is_expected {
-            return Some(self.note_status(reply.status));
+        if !StatusRange::accepts(&checks.status, reply.status) {
+            return Some(note_status(reply.status, &mut self.error_text));
         }
         if !request.has_size(checks.size, reply.body_bytes) {
             self.sample.fault = ExchangeFault::Size;
             let size = reply.body_bytes;
-            return Some(self.note_check(SIZE, place, format_args!("the body has {size} bytes")));
+            return Some(self.note_check(
+                CHECK_SIZE,
+                place,
+                format_args!("the body has {size} bytes"),
+            ));
         }
-        if let Some(sum) = look.sum {
-            if !request.has_sum(sum.sum()) {
+        if let Some(sum) = sum {
+            if !request.has_sum(sum) {
                 self.sample.fault = ExchangeFault::Checksum;
                 let what = format_args!("the body is another than in the first reply");
-                return Some(self.note_check(CHECKSUM, place, what));
+                return Some(self.note_check(CHECK_SUM, place, what));
             }
         }
         None
-    }
-
-    #[cold]
-    fn note_status(&mut self, status: u16) -> EventError {
-        self.error_text.clear();
-        // Nothing can go wrong in writing to a string.
-        let _ = write!(self.error_text, "HTTP {status} {}", status_phrase(status));
-        self.error_text.truncate(self.error_text.trim_end().len());
-        match status {
-            400.. => EventError { kind: EventErrorKind::Server, code: status },
-            _ => {
-                self.error_text += ", which was not expected";
-                EventError { kind: EventErrorKind::Check, code: STATUS }
-            }
-        }
     }
 
     #[cold]
@@ -275,8 +233,11 @@ impl<'w> HttpWorker<'w> {
             return;
         }
         samples.note_end();
-        self.sample.started = Nanos(self.clock.origin_unix_ns()) + started;
-        self.sample.total = self.clock.now().since(started);
+        let clock = self.sender.clock;
+        self.sample.started = Nanos(clock.origin_unix_ns()) + started;
+        self.sample.total = clock.now().since(started);
+        self.sample.connect = self.sender.connect_time;
+        self.sample.wait = self.sender.wait;
         if let Some(reply) = reply {
             self.sample.status = reply.status;
             self.sample.keeps_alive = reply.keeps_alive;
@@ -288,55 +249,62 @@ impl<'w> HttpWorker<'w> {
     }
 }
 
-impl HttpWorkload {
-    /// Whether a request may be sent twice without harm (RFC 9110, 9.2.2).
-    fn may_repeat(&self) -> bool {
-        !matches!(self.load.method.as_str(), "POST" | "PATCH")
+/// An error of a status that is not accepted, and its words.
+#[cold]
+pub(super) fn note_status(status: u16, text: &mut String) -> EventError {
+    text.clear();
+    // Nothing can go wrong in writing to a string.
+    let _ = write!(text, "HTTP {status} {}", status_phrase(status));
+    text.truncate(text.trim_end().len());
+    match status {
+        400.. => EventError { kind: EventErrorKind::Server, code: status },
+        _ => {
+            *text += ", which was not expected";
+            EventError { kind: EventErrorKind::Check, code: CHECK_STATUS }
+        }
     }
 }
 
 impl Worker for HttpWorker<'_> {
     /// A connection that is kept is made before the load, where there is one place only.
     async fn open(&mut self) -> Result<(), OpenError> {
-        if !self.work.load.keep_alive || self.origins.len() > 1 || !self.work.load.tries_first {
+        let load = &self.work.load;
+        if !load.keep_alive || self.work.places.len() > 1 || !load.tries_first {
             return Ok(());
         }
-        let timeout = self.work.load.timeout;
-        let origin = &self.origins[0];
-        let made = HttpConnection::connect(origin, &self.clock, timeout, &self.part.abandon).await;
-        let line = made.map_err(|fault| {
+        let made = self.sender.open_first().await;
+        self.opened = Some(made.map_err(|fault| {
             let EventError { kind, code } = fault.to_event_error();
             OpenError { kind, code, text: fault.to_string() }
-        })?;
-        self.opened = Some((line.connect_time, line.tls_time));
-        self.lines[0] = Some(line);
+        })?);
         Ok(())
     }
 
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
-        self.timed.clear();
+        self.sender.begin_event();
         self.is_cut_off = false;
         self.sample = ExchangeSample::default();
         let place = self.next_request();
         let class = self.work.requests[place].class;
         if let Some((connect, tls)) = self.opened.take() {
             tally.counts[CONNECTIONS] += 1;
-            self.note_connect(class, connect, tls);
+            self.sender.note_connect(class, connect, tls);
         }
         let mut started = Nanos(0);
         if let Some(samples) = &self.work.samples {
             samples.note_start();
-            started = self.clock.now();
+            started = self.sender.clock.now();
         }
-        let sum = self.work.load.checks.checksum.then(flate2::Crc::new);
-        let mut look = BodyLook { sum, work: self.work };
-        let fetched = self.fetch(tally, place, &mut look).await;
-        let error = match &fetched {
-            Ok(reply) => self.check_reply(place, *reply, look),
-            Err(fault) => Some(self.note_fault(fault)),
+        let (reply, error) = match self.take.take() {
+            None => self.run_plain(tally, place).await,
+            Some(mut take) => {
+                let ended = self.run_page(tally, place, &mut take).await;
+                self.take = Some(take);
+                ended
+            }
         };
         if self.work.samples.is_some() {
-            self.keep_sample(started, fetched.ok());
+            self.keep_sample(started, reply);
         }
         EventOutcome { class: ClassId(class), error }
     }
@@ -346,7 +314,7 @@ impl Worker for HttpWorker<'_> {
     }
 
     fn step_latencies(&self) -> &[StepLatency] {
-        &self.timed
+        &self.sender.timed
     }
 
     fn think_time(&self) -> Option<Nanos> {
