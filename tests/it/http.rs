@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start servers and wait for them")]
 
 mod faults;
+mod scenarios;
 mod visits;
 
 use std::net::TcpListener;

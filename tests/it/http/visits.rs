@@ -14,7 +14,7 @@ use super::faults::{ENGINES, check_fault, run};
 type Page = dyn Fn(&str) -> Vec<u8> + Send + Sync;
 
 /// A server on a loopback port that keeps connections; its threads end with them, the one that accepts with the process.
-fn serve_pages(page: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> u16 {
+pub(super) fn serve_pages(page: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let page: Arc<Page> = Arc::new(page);
@@ -48,7 +48,7 @@ fn answer_requests(mut stream: TcpStream, page: &Page) -> Option<()> {
 }
 
 /// The value of a field of a request.
-fn field(request: &str, name: &str) -> Option<String> {
+pub(super) fn field(request: &str, name: &str) -> Option<String> {
     let mut lines = request.lines().take_while(|line| !line.is_empty());
     lines.find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -56,7 +56,7 @@ fn field(request: &str, name: &str) -> Option<String> {
     })
 }
 
-fn reply(status: &str, fields: &str, body: &[u8]) -> Vec<u8> {
+pub(super) fn reply(status: &str, fields: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status}\r\n{fields}Content-Length: {}\r\n\r\n", body.len());
     [head.as_bytes(), body].concat()
 }

@@ -1,5 +1,6 @@
 //! Requests to web servers: URLs, each a class of events; connect, TLS and first byte as steps inside them.
-//! Start reading at `load.rs`, what is sent; `worker.rs` sends it and checks what comes.
+//! Start reading at `load.rs`, what is sent; `worker.rs` sends it and checks what comes. `scenario_file.rs` is a file of
+//! steps as data, `scenario_worker.rs` plays it.
 //! Never knows: how an exchange goes, when events are due.
 
 mod cookies;
@@ -9,11 +10,15 @@ mod places;
 mod reply_take;
 mod request;
 mod samples;
+mod scenario;
+mod scenario_file;
+mod scenario_worker;
 mod sender;
 #[cfg(test)]
 mod tests;
 mod worker;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{
@@ -22,7 +27,7 @@ use super::{
 use crate::base::reactor::block_on;
 use crate::base::{RealClock, Stop};
 use crate::client::HttpConnection;
-use crate::plan::{OptionSpec, Options};
+use crate::plan::{Mistake, OptionSpec, Options};
 use crate::recorder::{CounterSpec, ExchangeSamples};
 
 pub use self::load::{HttpChecks, HttpLoad, SizeCheck, StatusRange, read_url_list};
@@ -31,6 +36,8 @@ pub use self::request::{base64_text, check_field};
 use self::places::OriginBook;
 use self::request::RequestPlan;
 use self::samples::SampleStore;
+use self::scenario::ScenarioWorkload;
+use self::scenario_file::read_scenario_file;
 
 /// Connections that were made.
 const CONNECTIONS: usize = 0;
@@ -57,6 +64,10 @@ const CHECK_REDIRECTS: u16 = 4;
 const CHECK_LOCATION: u16 = 5;
 /// A body that can't be decoded.
 const CHECK_CODING: u16 = 6;
+/// What a step of a file expects: a text, a value in JSON; and what it keeps.
+const CHECK_TEXT: u16 = 7;
+const CHECK_JSON: u16 = 8;
+const CHECK_KEEP: u16 = 9;
 
 /// Most URLs that are classes of their own.
 const MOST_CLASSES: usize = 64;
@@ -81,6 +92,19 @@ impl WorkloadKind for HttpKind {
     fn option_specs(&self) -> Vec<OptionSpec> {
         options::option_specs()
     }
+    /// What the file's `[set]` names are options too.
+    fn option_specs_for(&self, given: &[(String, String)]) -> Result<Vec<OptionSpec>, Mistake> {
+        let mut all = self.option_specs();
+        let file = given.iter().rev().find(|(name, _)| name == options::FILE);
+        // A file with mistakes is told when the workload is built, all of them together.
+        if let Some(Ok(file)) = file.map(|(_, file)| read_scenario_file(Path::new(file))) {
+            let sets = file.values.set_options().into_iter();
+            let sets: Vec<_> =
+                sets.filter(|set| all.iter().all(|known| known.name != set.name)).collect();
+            all.extend(sets);
+        }
+        Ok(all)
+    }
     fn bare_word_option(&self) -> Option<&'static str> {
         Some(options::URL)
     }
@@ -91,6 +115,7 @@ impl WorkloadKind for HttpKind {
         &[
             "http://localhost:8080/ --threads=64 --time=30",
             "--urls=list.txt --rate=500 --expect-status=200 --checksum",
+            "--file=docs/http/shop.toml --threads=10 --time=30",
             "https://app1.lan/ -H 'Accept: text/html' --bearer-token=t.txt",
         ]
     }
@@ -99,6 +124,13 @@ impl WorkloadKind for HttpKind {
         options: &Options,
         _: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
+        if let Some(path) = options.text(options::FILE).filter(|path| !path.is_empty()) {
+            let path = Path::new(path);
+            let mut file = read_scenario_file(path)?;
+            file.values.take_options(options);
+            let load = options::load_of_scenarios(options, file.url.take())?;
+            return Ok(Box::new(ScenarioWorkload::new(path, file, load)?));
+        }
         Ok(Box::new(HttpWorkload::new(options::load_from_options(options)?)))
     }
 }

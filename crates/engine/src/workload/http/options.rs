@@ -10,6 +10,8 @@ use crate::plan::{LEFT_OUT, Mistake, OptionKind, OptionSecrecy, OptionSpec, Opti
 
 /// The option that bare words give.
 pub(super) const URL: &str = "url";
+/// The option that names a file of scenarios.
+pub(super) const FILE: &str = "file";
 /// What a value begins with that stands in a variable of the environment.
 const ENV: &str = "env:";
 
@@ -21,6 +23,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
     vec![
         spec(URL, Lines, "", "what to ask for; may be given again, or as a bare word"),
         spec("urls", Text, "", "a file with a URL in each line"),
+        spec(FILE, Text, "", "a file of scenarios, as in docs/http.md"),
         spec("order", orders, "random", "how URLs are chosen"),
         spec("method", Text, "", "the method [default: GET, or POST with a body]"),
         spec("header", Lines, "", "a field, as in 'Accept: text/html'")
@@ -57,7 +60,39 @@ fn given<'a>(options: &'a Options, name: &str) -> Option<&'a str> {
 /// # Errors
 /// The first mistake.
 pub(super) fn load_from_options(options: &Options) -> Result<HttpLoad, Mistake> {
-    let mut load = HttpLoad::new(read_urls(options)?);
+    load_of_urls(options, read_urls(options)?)
+}
+
+/// The same for a file of scenarios, which are at this address unless an option names another.
+///
+/// # Errors
+/// The first mistake.
+pub(super) fn load_of_scenarios(
+    options: &Options,
+    url: Option<HttpUrl>,
+) -> Result<HttpLoad, Mistake> {
+    const OF_STEPS: [&str; 6] =
+        ["urls", "method", "body", "body-file", "expect-status", "expect-size"];
+    let extra = OF_STEPS.into_iter().find(|name| given(options, name).is_some());
+    let extra = extra.or(options.switch("checksum").then_some("checksum"));
+    if let Some(name) = extra {
+        let why = "the steps of --file say what is sent and expected";
+        return Err(Mistake::new(format!("--{name}"), why).hint("leave it out"));
+    }
+    let urls = match (given(options, URL), url) {
+        (None, Some(url)) => vec![url],
+        _ => read_urls(options)?,
+    };
+    match &urls[..] {
+        [one] if one.path == "/" => load_of_urls(options, urls),
+        [_] => Err(Mistake::new("URL", "the steps of --file have the paths")
+            .hint("as in http://localhost:8080")),
+        _ => Err(Mistake::new("URL", "the steps of --file have one server").hint("name one")),
+    }
+}
+
+fn load_of_urls(options: &Options, urls: Vec<HttpUrl>) -> Result<HttpLoad, Mistake> {
+    let mut load = HttpLoad::new(urls);
     refuse_left_out(options)?;
     load.in_turn = options.text("order") == Some("turn");
     load.body = match (given(options, "body"), given(options, "body-file")) {

@@ -20,8 +20,12 @@ pub(super) const ACCEPTED: &str = if cfg!(feature = "zstd") { "gzip, zstd" } els
 /// What is kept of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TakeSpec {
+    /// The body.
+    pub(super) body: bool,
     /// Its checksum, without keeping it where it comes as it is.
     pub(super) sum: bool,
+    /// All fields of the head.
+    pub(super) fields: bool,
     /// Longest body, also once it is decoded.
     pub(super) most: u64,
 }
@@ -34,6 +38,8 @@ pub(super) struct ReplyTake {
     pub(super) location: Option<String>,
     /// Fields `Set-Cookie`.
     pub(super) cookies: Vec<String>,
+    /// All fields, where they are asked for.
+    pub(super) fields: Vec<(String, Vec<u8>)>,
     coding: BodyCoding,
     body: Vec<u8>,
     sum: flate2::Crc,
@@ -48,9 +54,24 @@ impl ReplyTake {
     pub(super) fn start_reply(&mut self) {
         self.location = None;
         self.cookies.clear();
+        self.fields.clear();
         self.coding = BodyCoding::Plain;
         self.body.clear();
         self.sum.reset();
+    }
+
+    /// The text of the body, where it was asked for.
+    ///
+    /// # Errors
+    /// When it can't be decoded.
+    pub(super) fn take_text(&mut self) -> Result<&[u8], String> {
+        if self.coding != BodyCoding::Plain {
+            let mut text = Vec::new();
+            self.decode_body(&mut |piece| text.extend_from_slice(piece))?;
+            self.body = text;
+            self.coding = BodyCoding::Plain;
+        }
+        Ok(&self.body)
     }
 
     /// The checksum of the body's text.
@@ -125,12 +146,15 @@ impl ReplySink for ReplyTake {
                     other => BodyCoding::Unknown(other.to_owned()),
                 };
             }
+            if self.spec.fields {
+                self.fields.push((field.name.to_ascii_lowercase(), field.value.to_vec()));
+            }
         }
     }
 
     fn take_body(&mut self, bytes: &[u8]) {
         let is_plain = self.coding == BodyCoding::Plain;
-        if self.spec.sum && !is_plain {
+        if self.spec.body || self.spec.sum && !is_plain {
             self.body.extend_from_slice(bytes);
         }
         if self.spec.sum && is_plain {

@@ -67,7 +67,8 @@ impl<'w> HttpWorker<'w> {
         part: WorkerContext,
     ) -> anyhow::Result<HttpWorker<'w>> {
         let load = &work.load;
-        let spec = TakeSpec { sum: load.checks.checksum, most: load.most_body };
+        let (sum, most) = (load.checks.checksum, load.most_body);
+        let spec = TakeSpec { sum, most, ..TakeSpec::default() };
         let take = || Box::new(ReplyTake::new(spec));
         Ok(HttpWorker {
             work,

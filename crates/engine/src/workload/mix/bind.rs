@@ -81,6 +81,11 @@ impl<'s> ValueBinder<'s> {
         }
     }
 
+    /// More names that results give values to.
+    pub(super) fn add_kept_names(&mut self, names: &'s [String]) {
+        self.kept.extend(names.iter().map(String::as_str));
+    }
+
     pub(super) fn into_table(self) -> ValueTable {
         let least = i64::MIN;
         let settled = self.unique_starts.iter().enumerate().map(|(counter, start)| {

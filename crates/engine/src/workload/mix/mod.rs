@@ -25,6 +25,7 @@ mod spec;
 mod table;
 #[cfg(test)]
 mod tests;
+mod value_file;
 mod values;
 mod worker;
 mod ycsb;
@@ -46,11 +47,11 @@ use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 use crate::recorder::{CounterSpec, DataVerdicts, MOST_COUNTERS};
 
 pub use self::import::{ImportedMix, import_mix, parse_properties};
+pub(super) use self::value_file::{BoundValues, ThinkTime, ValueDraws, ValueFile};
 pub use self::ycsb::YcsbKind;
 
 use self::bind::ServerAnswers;
 use self::dictionary::Dictionary;
-use self::formula::OwnedScalar;
 use self::program::{MixProgram, StatementPlan, compile_program};
 use self::server_facts::assume_pool_tables;
 use self::sessions::own_logins;
@@ -96,19 +97,7 @@ impl WorkloadKind for MixKind {
         let Some((_, file)) = file else { return Ok(all) };
         // A file with mistakes is told when the workload is built, all of them together.
         let Ok(spec) = read_file(Path::new(file)) else { return Ok(all) };
-        for set in spec.sets {
-            let mut default = Vec::new();
-            draw::write_scalar(set.value.borrow_scalar(), &mut default);
-            let kind = match set.value {
-                OwnedScalar::Int(_) => OptionKind::Count,
-                OwnedScalar::Real(_) => OptionKind::Number,
-                _ => OptionKind::Text,
-            };
-            let default = String::from_utf8_lossy(&default).into_owned();
-            let is_negative = default.starts_with('-');
-            let kind = if is_negative { OptionKind::Number } else { kind };
-            all.push(OptionSpec::new(&set.name, kind, &default, "a value of the file's [set]"));
-        }
+        all.extend(value_file::set_options(&spec.sets));
         Ok(all)
     }
     fn example_args(&self) -> &'static [&'static str] {
@@ -204,16 +193,7 @@ impl MixWorkload {
         options: &Options,
         target: Target,
     ) -> anyhow::Result<MixWorkload> {
-        for set in &mut spec.sets {
-            if let Some(text) = options.text(&set.name) {
-                set.value = match &set.value {
-                    OwnedScalar::Int(_) if !text.starts_with('-') => {
-                        OwnedScalar::Int(options.count(&set.name) as i64)
-                    }
-                    _ => OwnedScalar::from_typed(text),
-                };
-            }
-        }
+        value_file::take_set_options(&mut spec.sets, options);
         let files = read_dictionaries(path, &spec)?;
         let assumed_facts = ServerAnswers { is_assumed: true, ..ServerAnswers::default() };
         let assumed = compile_program(&spec, &assumed_facts, &files);

@@ -55,7 +55,7 @@ pub(super) fn check_name(section: &PlanSection<'_>, name: &str) {
     }
 }
 
-fn read_sets(section: &PlanSection<'_>) -> Vec<SetSpec> {
+pub(super) fn read_sets(section: &PlanSection<'_>) -> Vec<SetSpec> {
     let pairs = section.read_pairs().into_iter();
     pairs
         .map(|(name, text, _)| SetSpec {
@@ -93,7 +93,7 @@ pub(super) fn parse_formula_of(
     }
 }
 
-fn read_data(section: &PlanSection<'_>) -> Vec<DataSpec> {
+pub(super) fn read_data(section: &PlanSection<'_>) -> Vec<DataSpec> {
     let read = |(name, data): (String, PlanSection<'_>)| {
         check_name(&data, &name);
         let list = data.read_texts("list");
@@ -191,7 +191,7 @@ fn read_columns(section: &PlanSection<'_>) -> Vec<ColumnSpec> {
     section.named_sections().into_iter().map(read).collect()
 }
 
-fn read_values(section: &PlanSection<'_>) -> Vec<ValueSpec> {
+pub(super) fn read_values(section: &PlanSection<'_>) -> Vec<ValueSpec> {
     let read = |(name, value): (String, PlanSection<'_>)| {
         check_name(&value, &name);
         if name == "row" {

@@ -58,7 +58,7 @@ fn read_share(section: &PlanSection<'_>) -> Option<f64> {
     }
 }
 
-fn read_pause(section: &PlanSection<'_>, key: &'static str) -> Option<PauseRule> {
+pub(super) fn read_pause(section: &PlanSection<'_>, key: &'static str) -> Option<PauseRule> {
     match parse_pause(&section.read_text(key)?) {
         Ok(pause) => Some(pause),
         Err(why) => {
