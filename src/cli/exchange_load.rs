@@ -2,9 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, Command};
 
+use super::argv::TypedPassword;
+use super::context::CliContext;
+use super::defaults::UserDefaults;
+use super::exit::{self, CommandOutcome};
+use super::signals::watch_signals;
 use crate::analysis::{ExchangeTable, ExchangeTotals};
 use crate::base::{RealClock, Stop};
 use crate::experiment::{LoadListener, run_bare_load};
@@ -86,6 +92,9 @@ pub(super) fn words_command(name: &'static str, about: &'static str) -> Command 
     Command::new(name).about(about).disable_help_flag(true).arg(words)
 }
 
+/// What such a program does with its words.
+pub(super) type WordsDeed = fn(&[String], &CliContext) -> anyhow::Result<CommandOutcome>;
+
 /// A program that is called by our word for it, or by its own name where that is ours, too.
 pub(super) struct WebCall {
     pub(super) words: Vec<String>,
@@ -104,5 +113,18 @@ impl WebCall {
         };
         let words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Some(WebCall { words, before })
+    }
+
+    /// Does what the words say, from begin to end of the process.
+    pub(super) fn run(&self, name: &str, deed: WordsDeed) -> ExitCode {
+        let context = CliContext::from_process(
+            TypedPassword::Absent,
+            name.to_owned(),
+            UserDefaults::default(),
+        );
+        let result = watch_signals(&context.stop)
+            .map_err(Into::into)
+            .and_then(|()| deed(&self.words, &context));
+        exit::report_result(result, &context).into()
     }
 }

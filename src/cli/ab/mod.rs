@@ -9,11 +9,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{ArgMatches, Command};
 
-use super::argv::TypedPassword;
 use super::context::CliContext;
-use super::defaults::UserDefaults;
 use super::exchange_load::{ExchangeRun, WebCall, run_exchanges, words_command};
-use super::exit::{self, CommandOutcome};
+use super::exit::CommandOutcome;
 use crate::base::Secret;
 use crate::client::{OriginSetup, WebTls};
 use crate::experiment::raise_file_limit;
@@ -67,12 +65,7 @@ pub(super) fn secret_places(call: &WebCall) -> Vec<(usize, usize)> {
 
 /// Runs the program.
 pub(super) fn run_program(call: &WebCall) -> ExitCode {
-    let context =
-        CliContext::from_process(TypedPassword::Absent, NAME.to_owned(), UserDefaults::default());
-    let result = super::signals::watch_signals(&context.stop)
-        .map_err(Into::into)
-        .and_then(|()| run_words(&call.words, &context));
-    exit::report_result(result, &context).into()
+    call.run(NAME, run_words)
 }
 
 fn run_words(words: &[String], context: &CliContext) -> anyhow::Result<CommandOutcome> {

@@ -94,6 +94,9 @@ impl Workload for ScenarioWorkload {
     fn can_run_class_alone(&self) -> bool {
         true
     }
+    fn loads_this_machine(&self) -> bool {
+        self.origins.own().is_ok_and(|origins| origins.iter().any(|origin| origin.is_local()))
+    }
     fn split_obstacle(&self) -> Option<&'static str> {
         self.has_shared.then_some("its workers share a list or a counter")
     }
