@@ -475,6 +475,7 @@ const OTHER_MEANINGS: &[(&str, &str)] = &[
     ("memory", "a controller of cgroups, a mount"),
     ("null", "a word of SQL"),
     ("queries", "statements of any workload, as sysbench counts them"),
+    ("status", "what a reply of HTTP says of itself"),
     ("threads", "a flag, an axis of sweeps, a word of servers"),
     ("variables", "a key of reports"),
     ("ycsb", "a format of reports"),

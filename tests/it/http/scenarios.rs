@@ -103,7 +103,8 @@ fn a_dry_run_shows_requests_and_mistakes_have_lines() {
     }
     let path = world.dir.path().join("wrong.toml");
     let wrong = "format = 1\n[value.n]\nint = [1, 9]\n[scenario.a]\nsteps = [\n\
-                 {get = \"/{{m}}\"},\n{get = \"x\"},\n{post = \"/\", keep = {x = {jsn = \"/a\"}}},\n\
+                 {get = \"/{{m}}\"},\n{get = \"x\"},\n\
+                 {post = \"/\", keep = {x = {jsn = \"/a\"}}},\n\
                  {get = \"/\", expect = {status = \"ok\"}}]\n";
     for (text, expected) in [
         (

@@ -230,7 +230,7 @@ impl StepReader {
         let path = self.read_holes(section, method, &path_text, HoleCoding::Percent)?;
         let literal = path.literals();
         if !literal.starts_with('/') || !path_text.starts_with('/') {
-            let hint = "as in /item/{{id}}; url says where".to_owned();
+            let hint = "as in /item/{{id}}".to_owned();
             section.add_mistake(method, "a path begins with /", Some(hint));
         } else if let Err(why) = HttpUrl::from_text(&format!("http://h{literal}")) {
             section.add_mistake(method, why, None);
