@@ -38,8 +38,8 @@ pub(super) const EXIT_MEANINGS: &[(CommandOutcome, &str)] = &[
     (CommandOutcome::Done, "Done."),
     (
         CommandOutcome::Negative,
-        "Done, and the answer is no: a check failed, or a comparison found it worse. Also: standard \
-         output is closed or full.",
+        "Done, and the answer is no: a check failed, or a comparison found it worse. \
+         Also: standard output is closed or full.",
     ),
     (CommandOutcome::Usage, "Wrong arguments or input, or a refusal: nothing was started."),
     (CommandOutcome::Failed, "The server failed; what was measured until then is kept."),
