@@ -1,6 +1,7 @@
 //! Warming: everything is read, nothing is left changed, and what was not done is said.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use sweat::base::{Clock, Nanos, RealClock, Secret, Stop, StopReason};
@@ -12,6 +13,7 @@ use sweat::warm::{
     read_pool_status, request_pool_dump,
 };
 
+use crate::cli::nap;
 use crate::fixture::{self, Fixture};
 
 /// A server of each product that is there, with a pool of this size.
@@ -320,17 +322,31 @@ fn a_table_that_is_locked_is_left_out_and_the_rest_is_read() {
 #[test]
 fn a_busy_server_is_left_alone_until_it_is_calm() {
     for mut server in zoos("96M") {
+        // They are busy until the lock that they wait for is free, a second after the warming began.
+        let (target, barrier) = (server.target().clone(), Arc::new(Barrier::new(2)));
+        let met = barrier.clone();
+        let holder = std::thread::spawn(move || {
+            let mut session = open(&target);
+            session.query_rows("DO GET_LOCK('calm', 60)").unwrap();
+            met.wait();
+            met.wait();
+            nap(1000);
+        });
+        barrier.wait();
         let busy: Vec<_> = (0..3)
             .map(|_| {
                 let target = server.target().clone();
-                std::thread::spawn(move || open(&target).query_rows("DO SLEEP(1.5)").map(drop))
+                let wait = "DO GET_LOCK('calm', 60)";
+                std::thread::spawn(move || open(&target).query_rows(wait).map(drop))
             })
             .collect();
         while read_pool_status(&mut open(server.target())).unwrap().threads_running < 4 {
             std::thread::yield_now();
         }
+        barrier.wait();
         let warmed = warm(&mut server, "scan", &[("tables", "zoo.money"), ("max-running", "1")]);
         assert!(warmed.seconds > 0.5 && warmed.pages_read > 100, "{warmed:?}");
+        holder.join().unwrap();
         busy.into_iter().for_each(|b| b.join().unwrap().unwrap());
     }
 }
