@@ -13,13 +13,14 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
-use rustix::net::{self, AddressFamily, SendFlags, SocketAddrUnix, SocketType};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketType};
 
 use crate::base::reactor::{self, FdRegistration};
 use crate::base::{Clock, Nanos, RealClock, Stop};
 
 /// How often a blocking wait looks whether it was abandoned.
 const LOOK: Duration = Duration::from_millis(200);
+const LOOK_SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
 /// Pause before asking again where a unix socket's queue was full.
 const QUEUE_FULL: Nanos = Nanos(5_000_000);
 /// Reads in a row after which a task of a reactor lets others run, and the stop flag be seen: a result may come faster than
@@ -151,6 +152,9 @@ pub(super) struct StreamSocket {
     pub(super) fresh: bool,
     /// Reads since the last wait.
     reads: u32,
+    /// On a unix socket that blocks: a read there is also woken when the server takes what was sent, which costs one more
+    /// switch of threads for each statement.
+    waits_by_poll: bool,
 }
 
 impl StreamSocket {
@@ -196,7 +200,10 @@ impl StreamSocket {
         }
         let attachment = reactor::attach_fd(socket.as_fd())?;
         let (abandon, limit) = (abandon.clone(), Some(limit));
-        let mut pipe = StreamSocket { socket, attachment, abandon, limit, fresh: false, reads: 0 };
+        let waits_by_poll = family == AddressFamily::UNIX && attachment.is_none();
+        let (fresh, reads) = (false, 0);
+        let mut pipe =
+            StreamSocket { socket, attachment, abandon, limit, fresh, reads, waits_by_poll };
         if !made {
             pipe.wait_until_connected().await?;
         }
@@ -221,7 +228,7 @@ impl StreamSocket {
             return Poll::Pending;
         }
         loop {
-            match rustix::io::read(&self.socket, &mut *buffer) {
+            match self.receive_bytes(buffer) {
                 Ok(0) => return Poll::Ready(Err(TransportError::Closed)),
                 Ok(count) => return Poll::Ready(self.note_received().map(|()| count)),
                 Err(Errno::AGAIN) => match self.poll_limit() {
@@ -230,6 +237,24 @@ impl StreamSocket {
                 },
                 Err(Errno::INTR) => {}
                 Err(errno) => return Poll::Ready(Err(errno.into())),
+            }
+        }
+    }
+
+    /// Reads what is there; a socket that blocks waits for it.
+    #[inline]
+    fn receive_bytes(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        if !self.waits_by_poll {
+            return rustix::io::read(&self.socket, buffer);
+        }
+        loop {
+            match net::recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
+                Err(Errno::AGAIN) => {}
+                done => return done.map(|(count, _)| count),
+            }
+            let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+            if rustix::event::poll(&mut fds, Some(&LOOK_SLICE))? == 0 {
+                return Err(Errno::AGAIN);
             }
         }
     }
@@ -298,7 +323,6 @@ impl StreamSocket {
 
     /// Waits until a connection under way is made.
     async fn wait_until_connected(&mut self) -> Result<(), TransportError> {
-        let slice = Timespec::try_from(LOOK).expect("a constant fits");
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let mut asked = false;
         poll_fn(|_| {
@@ -309,7 +333,7 @@ impl StreamSocket {
                 }
             }
             loop {
-                let timeout = if self.attachment.is_some() { &now } else { &slice };
+                let timeout = if self.attachment.is_some() { &now } else { &LOOK_SLICE };
                 let mut fds = [PollFd::new(&self.socket, PollFlags::OUT)];
                 match rustix::event::poll(&mut fds, Some(timeout)) {
                     Ok(0) => match self.poll_limit() {
