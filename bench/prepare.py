@@ -25,7 +25,7 @@ def main():
         def theirs():
             return timed(["sysbench", "oltp_read_write", *server.sysbench_login(False), *table, "prepare"])
 
-        s.ratio_line(f"elapsed, {args.rows} rows", *s.alternate(args.pairs, ours, theirs), 0.6, at_least=False)
+        s.ratio_line(f"elapsed, {args.rows} rows", *s.alternate(args.pairs, ours, theirs), 0.45, at_least=False)
 
 
 if __name__ == "__main__":
