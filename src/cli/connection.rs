@@ -3,7 +3,7 @@
 
 mod apply;
 
-pub(super) use apply::{ENVIRONMENT, apply_option};
+pub(super) use apply::{ENVIRONMENT, apply_option, library_address};
 
 use std::path::PathBuf;
 

@@ -15,6 +15,17 @@ pub(in crate::cli) const ENVIRONMENT: &[(&str, &str)] = &[
     ("MYSQL_PWD", "password"),
 ];
 
+/// What the client library takes from the environment, for programs that read no option files.
+pub(in crate::cli) fn library_address() -> AddressPlan {
+    AddressPlan {
+        socket: std::env::var_os("MYSQL_UNIX_PORT").map(PathBuf::from),
+        password: std::env::var("MYSQL_PWD").ok().map(Secret::new),
+        // The servers of today ask for it where there is no TLS.
+        get_server_public_key: true,
+        ..AddressPlan::default()
+    }
+}
+
 /// Puts one value into the address. `place` says where it was found. Names that are not about the address pass.
 pub(in crate::cli) fn apply_option(
     plan: &mut AddressPlan,

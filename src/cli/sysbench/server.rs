@@ -7,6 +7,7 @@ use super::reader::{SysbenchWords, read_lax_number};
 use super::settings::CommonSettings;
 use crate::base::reactor::block_on;
 use crate::base::{Secret, Stop};
+use crate::cli::connection::library_address;
 use crate::client::{self, Target};
 use crate::plan::{AddressPlan, Protocol, SslMode, SslPlan};
 
@@ -70,17 +71,15 @@ fn address_plans(
         cert: file("mysql-ssl-cert"),
         capath: None,
     };
+    let library = library_address();
     let typed = Some(words.text("mysql-password")).filter(|password| !password.is_empty());
-    let password = typed.map(str::to_owned).or_else(|| std::env::var("MYSQL_PWD").ok());
     let plan = AddressPlan {
         user: Some(words.text("mysql-user").to_owned()),
-        password: password.map(Secret::new),
+        password: typed.map(Secret::new).or(library.password.clone()),
         database: Some(words.text("mysql-db").to_owned()),
         ssl,
         connect_timeout: Some(Duration::from_secs(settings.init_timeout_s)),
-        // The servers of today ask for it where there is no TLS.
-        get_server_public_key: true,
-        ..AddressPlan::default()
+        ..library
     };
     if !sockets.is_empty() {
         let by_socket = |socket: &&str| AddressPlan {

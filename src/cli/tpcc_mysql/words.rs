@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::base::Secret;
+use crate::cli::connection::library_address;
 use crate::plan::{AddressPlan, Mistake, Protocol};
 
 /// One of the two programs.
@@ -147,10 +148,7 @@ impl TpccWords {
                 host: Some("localhost".to_owned()),
                 user: Some("root".to_owned()),
                 database: Some("tpcc".to_owned()),
-                password: std::env::var("MYSQL_PWD").ok().map(Secret::new),
-                // The servers of today ask for it where there is no TLS.
-                get_server_public_key: true,
-                ..AddressPlan::default()
+                ..library_address()
             },
             warehouses: 1,
             connections: 1,

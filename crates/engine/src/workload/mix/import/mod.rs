@@ -132,6 +132,7 @@ SELECT :twice;
 \else
 SELECT 2;
 \endif
+SELECT :teller;
 \setshell x true
 END;
 "#;
@@ -149,7 +150,7 @@ END;
             let is_there = mix.text.contains(line);
             assert!(is_there != line.starts_with("aid ="), "{line} is not in\n{}", mix.text);
         }
-        assert_eq!(mix.notes, ["line 14: \\setshell"]);
+        assert_eq!(mix.notes, ["line 14: :teller, which no \\set sets", "line 15: \\setshell"]);
     }
 
     #[test]

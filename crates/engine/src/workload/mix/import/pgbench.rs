@@ -1,5 +1,7 @@
 //! Scripts of pgbench: meta commands and statements become the steps of one transaction.
 
+use super::super::pieces::parse_sql;
+use super::super::spec::SqlPiece;
 use super::{MixText, name_of, quote};
 
 /// A script, as far as it was read.
@@ -89,12 +91,15 @@ impl ScriptReader {
         if sql.contains("::") {
             self.mix.add_note(format!("line {line}: a cast of PostgreSQL (::)"));
         }
+        self.note_unset_names(sql, line);
         let mut what = format!("sql = {}", quote(sql));
         match meta.map(|meta| meta.split_whitespace().collect::<Vec<_>>()).as_deref() {
             None => {}
             Some([kind @ ("gset" | "aset"), prefix @ ..]) => {
                 let prefix = prefix.first().copied().unwrap_or_default();
-                let keeps: Vec<String> = result_columns(sql)
+                let columns = result_columns(sql);
+                self.set.extend(columns.iter().map(|column| format!("{prefix}{column}")));
+                let keeps: Vec<String> = columns
                     .iter()
                     .map(|column| format!("{prefix}{column} = {}", quote(column)))
                     .collect();
@@ -106,6 +111,17 @@ impl ScriptReader {
             Some(other) => self.mix.add_note(format!("line {line}: \\{}", other.join(" "))),
         }
         self.add_step(what);
+    }
+
+    /// Names that pgbench would be given on its command line.
+    fn note_unset_names(&mut self, sql: &str, line: usize) {
+        for piece in parse_sql(sql).unwrap_or_default().pieces {
+            if let SqlPiece::Hole(name) = piece {
+                if name != "scale" && !self.set.contains(&name) {
+                    self.mix.add_note(format!("line {line}: :{name}, which no \\set sets"));
+                }
+            }
+        }
     }
 
     fn read_meta(&mut self, meta: &str, line: usize) {
