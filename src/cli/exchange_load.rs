@@ -12,6 +12,7 @@ use super::defaults::UserDefaults;
 use super::exit::{self, CommandOutcome};
 use super::signals::watch_signals;
 use crate::analysis::{ExchangeTable, ExchangeTotals};
+use crate::base::http_status::status_phrase;
 use crate::base::{RealClock, Stop};
 use crate::experiment::{LoadListener, run_bare_load};
 use crate::plan::LoadPlan;
@@ -39,7 +40,7 @@ impl ExchangeRun {
         for (status, count) in self.totals.statuses.range(400..) {
             text += &format!("{program}: {count} of {} replies: {status}", self.totals.replied);
             text += " ";
-            text += crate::client::status_phrase(*status);
+            text += status_phrase(*status);
             text.truncate(text.trim_end().len());
             text += "\n";
         }

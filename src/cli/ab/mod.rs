@@ -13,12 +13,13 @@ use super::context::CliContext;
 use super::exchange_load::{ExchangeRun, WebCall, run_exchanges, words_command};
 use super::exit::CommandOutcome;
 use crate::base::Secret;
+use crate::base::token::encode_base64;
 use crate::client::{OriginSetup, WebTls};
 use crate::experiment::raise_file_limit;
 use crate::plan::{LoadPlan, Mistake};
 use crate::report::ab as texts;
 use crate::report::format_utc;
-use crate::workload::http::{HttpLoad, SizeCheck, base64_text, check_field};
+use crate::workload::http::{HttpLoad, SizeCheck, check_field};
 use words::AbWords;
 
 pub(super) const NAME: &str = "ab";
@@ -128,7 +129,7 @@ fn read_load(words: &AbWords) -> anyhow::Result<HttpLoad> {
         load.fields.push(field.clone());
     }
     if let Some(login) = &words.login {
-        let code = base64_text(login.reveal().as_bytes());
+        let code = encode_base64(login.reveal().as_bytes());
         load.fields.push(Secret::new(format!("Authorization: Basic {code}")));
     }
     load.verifies = !words.insecure;

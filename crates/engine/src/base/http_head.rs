@@ -3,6 +3,7 @@
 
 use std::io::{self, Read};
 
+use super::http_status::status_phrase;
 use super::{Clock, Nanos, Secret};
 
 /// Bytes of the longest head.
@@ -94,16 +95,9 @@ impl HttpError {
     /// The whole answer, with more fields, each with its line end.
     pub fn to_response_with(&self, fields: &str) -> String {
         let HttpError { code, why } = self;
-        let name = match code {
-            400 => "Bad Request",
-            401 => "Unauthorized",
-            403 => "Forbidden",
-            404 => "Not Found",
-            405 => "Method Not Allowed",
-            408 => "Request Timeout",
-            431 => "Request Header Fields Too Large",
-            505 => "HTTP Version Not Supported",
-            _ => "Service Unavailable",
+        let name = match status_phrase(*code) {
+            "" => "Service Unavailable",
+            known => known,
         };
         let more = match code {
             401 => "WWW-Authenticate: Bearer\r\n",

@@ -1,11 +1,12 @@
 //! What every room needs and that knows no room: clock, random numbers, units, the stop flag, the reactor, private files,
-//! heads of HTTP.
+//! heads and statuses of HTTP.
 //! Never knows: databases.
 
 pub mod calendar;
 pub mod clock;
 pub mod distribution;
 pub mod http_head;
+pub mod http_status;
 pub mod kernel;
 pub mod mapping;
 pub mod private;

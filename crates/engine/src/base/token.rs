@@ -29,7 +29,8 @@ pub fn sha256_base64(text: &str) -> String {
     encode_base64(digest::digest(&digest::SHA256, text.as_bytes()).as_ref())
 }
 
-fn encode_base64(bytes: &[u8]) -> String {
+/// Bytes as text of base64 (RFC 4648).
+pub fn encode_base64(bytes: &[u8]) -> String {
     let mut out = String::new();
     for three in bytes.chunks(3) {
         let at = |n: usize| u32::from(three.get(n).copied().unwrap_or(0));
@@ -48,7 +49,9 @@ mod tests {
 
     #[test]
     fn digests_are_those_of_the_standard() {
-        for (text, base64) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foobar", "Zm9vYmFy")] {
+        for (text, base64) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")]
+        {
             assert_eq!(encode_base64(text.as_bytes()), base64);
         }
         assert_eq!(sha256_base64(""), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");

@@ -8,7 +8,7 @@ mod transport;
 
 pub use http::{
     BodySize, HttpConnection, HttpFault, HttpOrigin, HttpUrl, OriginSetup, ReplyField, ReplyLimits,
-    ReplyScan, ReplySink, ReplySummary, ScanProgress, WebTls, status_phrase,
+    ReplyScan, ReplySink, ReplySummary, ScanProgress, WebTls,
 };
 pub use mysql::preflight;
 pub use mysql::{

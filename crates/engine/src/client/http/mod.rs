@@ -7,7 +7,6 @@ mod connection;
 mod fault;
 mod origin;
 mod reply_scan;
-mod status;
 #[cfg(test)]
 mod tests;
 mod url;
@@ -16,5 +15,4 @@ pub use connection::{HttpConnection, ReplySummary};
 pub use fault::HttpFault;
 pub use origin::{HttpOrigin, OriginSetup, WebTls};
 pub use reply_scan::{BodySize, ReplyField, ReplyLimits, ReplyScan, ReplySink, ScanProgress};
-pub use status::status_phrase;
 pub use url::HttpUrl;

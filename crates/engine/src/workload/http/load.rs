@@ -70,6 +70,12 @@ impl HttpLoad {
         }
     }
 
+    /// What a reader of a run should know of it.
+    pub(super) fn load_note(&self) -> Option<String> {
+        let is_unverified = !self.verifies && self.urls.iter().any(|url| url.is_tls);
+        is_unverified.then(|| "the servers' certificates are not verified".to_owned())
+    }
+
     /// Whether replies say what is sent next, or are decoded: then requests are made one by one.
     pub(super) fn looks_into_replies(&self) -> bool {
         self.redirects > 0 || self.cookies || self.compressed && self.checks.checksum

@@ -24,14 +24,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::{
     BoxedWorker, Endpoint, EndpointKind, StatementPreview, WorkerContext, Workload, WorkloadKind,
 };
-use crate::base::reactor::block_on;
-use crate::base::{RealClock, Stop};
-use crate::client::HttpConnection;
+use crate::base::Stop;
 use crate::plan::{Mistake, OptionSpec, Options};
 use crate::recorder::{CounterSpec, ExchangeSamples};
 
 pub use self::load::{HttpChecks, HttpLoad, SizeCheck, StatusRange, read_url_list};
-pub use self::request::{base64_text, check_field};
+pub use self::request::check_field;
 
 use self::places::OriginBook;
 use self::request::RequestPlan;
@@ -195,7 +193,7 @@ impl Workload for HttpWorkload {
         true
     }
     fn loads_this_machine(&self) -> bool {
-        self.origins.own().is_ok_and(|origins| origins.iter().any(|origin| origin.is_local()))
+        self.origins.has_local_place()
     }
     fn step_names(&self) -> Vec<String> {
         let of_class = |class: &String| match self.classes.len() {
@@ -205,8 +203,7 @@ impl Workload for HttpWorkload {
         self.classes.iter().flat_map(of_class).collect()
     }
     fn load_note(&self) -> Option<String> {
-        let is_unverified = !self.load.verifies && self.load.urls.iter().any(|url| url.is_tls);
-        is_unverified.then(|| "the servers' certificates are not verified".to_owned())
+        self.load.load_note()
     }
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         Ok(Box::new(worker::HttpWorker::new(self, part)?))
@@ -218,18 +215,8 @@ impl Workload for HttpWorkload {
     }
     fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
         let urls = self.places.iter().map(|place| &self.load.urls[*place]);
-        let origins = self.origins.resolve_own(urls, &self.load.setup)?;
-        if !self.load.tries_first {
-            return Ok(());
-        }
-        let clock = RealClock::start_now();
-        for (origin, place) in origins.iter().zip(&self.places) {
-            let connected =
-                block_on(HttpConnection::connect(origin, &clock, self.load.timeout, stop));
-            let url = &self.load.urls[*place];
-            connected.map_err(|fault| anyhow::anyhow!("{}: {fault}", url.origin_text()))?;
-        }
-        Ok(())
+        self.origins.resolve_own(urls, &self.load.setup)?;
+        self.origins.try_own_places(&self.load, stop)
     }
     fn describe_statements(&self) -> StatementPreview {
         let shown =

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::load::{HttpLoad, SizeCheck, StatusRange, read_url_list};
-use super::request::{base64_text, check_field, is_token};
+use super::request::{check_field, is_token};
 use crate::base::Secret;
+use crate::base::token::encode_base64;
 use crate::client::{HttpUrl, OriginSetup, WebTls};
 use crate::plan::{LEFT_OUT, Mistake, OptionKind, OptionSecrecy, OptionSpec, Options};
 
@@ -128,7 +129,7 @@ fn load_of_urls(options: &Options, urls: Vec<HttpUrl>) -> Result<HttpLoad, Mista
             return Err(Mistake::new("--basic-auth", "there is no colon behind the user")
                 .hint("one line: user:password"));
         }
-        let code = base64_text(login.reveal().as_bytes());
+        let code = encode_base64(login.reveal().as_bytes());
         load.fields.push(Secret::new(format!("Authorization: Basic {code}")));
     }
     if let Some(token) = bearer {

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context as _;
 
-use crate::client::{HttpOrigin, HttpUrl, OriginSetup};
+use super::load::HttpLoad;
+use crate::base::reactor::block_on;
+use crate::base::{RealClock, Stop};
+use crate::client::{HttpConnection, HttpOrigin, HttpUrl, OriginSetup};
 
 /// Most places that replies may lead to, beside those of the load.
 const MOST_FOUND: usize = 64;
@@ -43,6 +46,25 @@ impl OriginBook {
     pub(super) fn own(&self) -> anyhow::Result<&[Arc<HttpOrigin>]> {
         let origins = self.own.get().context("the addresses were not looked up")?;
         Ok(origins)
+    }
+
+    /// Whether one of them is on this machine.
+    pub(super) fn has_local_place(&self) -> bool {
+        self.own().is_ok_and(|origins| origins.iter().any(|origin| origin.is_local()))
+    }
+
+    /// Connects to each place of the load once, unless the load shall find out by itself.
+    ///
+    /// # Errors
+    /// When one can't be connected to.
+    pub(super) fn try_own_places(&self, load: &HttpLoad, stop: &Stop) -> anyhow::Result<()> {
+        let clock = RealClock::start_now();
+        let origins = if load.tries_first { self.own()? } else { &[] };
+        for origin in origins {
+            let connected = block_on(HttpConnection::connect(origin, &clock, load.timeout, stop));
+            connected.map_err(|fault| anyhow::anyhow!("{}: {fault}", origin.origin_text()))?;
+        }
+        Ok(())
     }
 
     /// A place that a reply leads to. It is looked up when it is met first, and then no more.

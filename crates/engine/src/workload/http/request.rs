@@ -181,17 +181,3 @@ pub fn check_field(line: &str) -> Result<(), &'static str> {
     }
     Ok(())
 }
-
-/// Bytes as text of base64 (RFC 4648).
-pub fn base64_text(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for part in bytes.chunks(3) {
-        let number = (0..3).fold(0u32, |all, n| all << 8 | u32::from(*part.get(n).unwrap_or(&0)));
-        for n in 0..4 {
-            let letter = LETTERS[(number >> (18 - 6 * n) & 63) as usize];
-            text.push(if n <= part.len() { letter as char } else { '=' });
-        }
-    }
-    text
-}

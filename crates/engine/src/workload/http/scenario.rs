@@ -7,9 +7,7 @@ use super::places::OriginBook;
 use super::scenario_file::{ScenarioFile, ScenarioSpec};
 use super::scenario_worker::ScenarioWorker;
 use super::{COUNTERS, STEPS};
-use crate::base::reactor::block_on;
-use crate::base::{RealClock, Stop};
-use crate::client::HttpConnection;
+use crate::base::Stop;
 use crate::plan::Mistakes;
 use crate::recorder::CounterSpec;
 use crate::workload::mix::{BoundValues, ValueDraws};
@@ -24,6 +22,8 @@ const SEED: u64 = 1;
 pub(super) struct ScenarioWorkload {
     pub(super) load: HttpLoad,
     pub(super) scenarios: Vec<ScenarioSpec>,
+    /// Sums of the weights up to each scenario.
+    weight_sums: Vec<f64>,
     pub(super) values: BoundValues,
     pub(super) origins: OriginBook,
     /// The first of each scenario's steps among those that are timed.
@@ -49,9 +49,15 @@ impl ScenarioWorkload {
             next += scenario.steps.len() as u16;
             next - scenario.steps.len() as u16
         };
+        let mut sum = 0.0;
+        let add = |scenario: &ScenarioSpec| {
+            sum += scenario.weight;
+            sum
+        };
         let kept = names.into_iter().enumerate().map(|(place, (_, name))| (place, name));
         Ok(ScenarioWorkload {
             first_steps: scenarios.iter().map(first).collect(),
+            weight_sums: scenarios.iter().map(add).collect(),
             kept: kept.filter(|(_, name)| kept_names.contains(name)).collect(),
             has_shared: values.has_shared_values(),
             values: bound,
@@ -59,6 +65,13 @@ impl ScenarioWorkload {
             load,
             scenarios,
         })
+    }
+
+    /// The scenario at a fraction of all weights.
+    pub(super) fn scenario_at(&self, fraction: f64) -> usize {
+        let last = self.weight_sums.len() - 1;
+        let at = fraction * self.weight_sums[last];
+        self.weight_sums.partition_point(|sum| *sum <= at).min(last)
     }
 
     fn describe_event(
@@ -95,7 +108,7 @@ impl Workload for ScenarioWorkload {
         true
     }
     fn loads_this_machine(&self) -> bool {
-        self.origins.own().is_ok_and(|origins| origins.iter().any(|origin| origin.is_local()))
+        self.origins.has_local_place()
     }
     fn split_obstacle(&self) -> Option<&'static str> {
         self.has_shared.then_some("its workers share a list or a counter")
@@ -117,20 +130,14 @@ impl Workload for ScenarioWorkload {
         usual.chain(own).collect()
     }
     fn load_note(&self) -> Option<String> {
-        let is_unverified = !self.load.verifies && self.load.urls[0].is_tls;
-        is_unverified.then(|| "the servers' certificates are not verified".to_owned())
+        self.load.load_note()
     }
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         Ok(Box::new(ScenarioWorker::new(self, part)?))
     }
     fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
-        let load = &self.load;
-        let origins = self.origins.resolve_own(load.urls.iter(), &load.setup)?;
-        let clock = RealClock::start_now();
-        let connected = block_on(HttpConnection::connect(&origins[0], &clock, load.timeout, stop));
-        let url = &load.urls[0];
-        connected.map_err(|fault| anyhow::anyhow!("{}: {fault}", url.origin_text()))?;
-        Ok(())
+        self.origins.resolve_own(self.load.urls.iter(), &self.load.setup)?;
+        self.origins.try_own_places(&self.load, stop)
     }
     fn describe_statements(&self) -> StatementPreview {
         let mut load = Vec::new();

@@ -29,6 +29,8 @@ pub(super) struct ScenarioWorker<'w> {
     part: WorkerContext,
     sender: HttpSender<'w>,
     take: ReplyTake,
+    /// The address of the step under way.
+    url: HttpUrl,
     values: ValueDraws<'w>,
     choice: Rng,
     pauses: Rng,
@@ -47,6 +49,7 @@ impl<'w> ScenarioWorker<'w> {
         Ok(ScenarioWorker {
             sender: HttpSender::new(&work.load, &work.origins, None, part.abandon.clone())?,
             take: ReplyTake::new(spec),
+            url: work.load.urls[0].clone(),
             values: work.values.of_worker(part.seed, part.worker, part.workers),
             choice: rng(CHOICE_STREAM),
             pauses: rng(PAUSE_STREAM),
@@ -63,14 +66,7 @@ impl<'w> ScenarioWorker<'w> {
         if let Some(class) = self.part.only_class {
             return class;
         }
-        let all = &self.work.scenarios;
-        let total: f64 = all.iter().map(|scenario| scenario.weight).sum();
-        let mut left = total * self.choice.uniform_fraction();
-        let chosen = all.iter().position(|scenario| {
-            left -= scenario.weight;
-            left < 0.0
-        });
-        chosen.unwrap_or(all.len() - 1)
+        self.work.scenario_at(self.choice.uniform_fraction())
     }
 
     fn text_of(&mut self, text: &HoleText) -> String {
@@ -85,7 +81,7 @@ impl<'w> ScenarioWorker<'w> {
         class: u16,
         step: &PageStep,
     ) -> Result<(), EventError> {
-        let url = HttpUrl { path: self.text_of(&step.path), ..self.work.load.urls[0].clone() };
+        self.url.path = self.text_of(&step.path);
         let fields: Vec<String> = step.fields.iter().map(|field| self.text_of(field)).collect();
         let body = step.body.as_ref().map(|body| {
             let mut out = Vec::new();
@@ -93,7 +89,7 @@ impl<'w> ScenarioWorker<'w> {
             out
         });
         let page = VisitRequest {
-            url: &url,
+            url: &self.url,
             place: 0,
             class,
             method: &step.method,
@@ -238,11 +234,7 @@ impl Worker for ScenarioWorker<'_> {
         if !self.work.load.keep_alive {
             return Ok(());
         }
-        let made = self.sender.open_first().await;
-        self.opened = Some(made.map_err(|fault| {
-            let EventError { kind, code } = fault.to_event_error();
-            OpenError { kind, code, text: fault.to_string() }
-        })?);
+        self.opened = Some(self.sender.open_first().await?);
         Ok(())
     }
 

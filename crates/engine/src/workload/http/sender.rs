@@ -17,7 +17,8 @@ use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::{
     HttpConnection, HttpFault, HttpOrigin, HttpUrl, ReplyLimits, ReplySink, ReplySummary,
 };
-use crate::recorder::{StepId, StepLatency, Tally};
+use crate::recorder::{EventError, StepId, StepLatency, Tally};
+use crate::workload::OpenError;
 
 /// Times of steps that are kept of one event without asking for memory.
 const TIMED: usize = 8;
@@ -134,11 +135,14 @@ impl<'w> HttpSender<'w> {
     }
 
     /// Connects to the first place before the load; gives how long it took, and how long TLS took.
-    pub(super) async fn open_first(&mut self) -> Result<(Nanos, Option<Nanos>), HttpFault> {
+    pub(super) async fn open_first(&mut self) -> Result<(Nanos, Option<Nanos>), OpenError> {
         let first = &mut self.lines[0];
         let timeout = self.load.timeout;
-        let line =
-            HttpConnection::connect(&first.origin, &self.clock, timeout, &self.abandon).await?;
+        let made = HttpConnection::connect(&first.origin, &self.clock, timeout, &self.abandon);
+        let line = made.await.map_err(|fault| {
+            let EventError { kind, code } = fault.to_event_error();
+            OpenError { kind, code, text: fault.to_string() }
+        })?;
         let times = (line.connect_time, line.tls_time);
         first.line = Some(line);
         Ok(times)

@@ -2,7 +2,7 @@
 
 use super::load::{SizeCheck, StatusRange};
 use super::options::{load_from_options, option_specs};
-use super::request::{base64_text, check_field, request_bytes};
+use super::request::{check_field, request_bytes};
 use super::{HttpLoad, HttpWorkload};
 use crate::base::Stop;
 use crate::client::HttpUrl;
@@ -57,8 +57,6 @@ fn secrets_come_from_files_and_are_shown_nowhere() {
         let found = load(&[&[URL][..], &given].concat()).unwrap_err().to_string();
         assert!(found.contains(why), "{found}");
     }
-    let codes = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="].map(str::to_owned);
-    assert_eq!(["", "f", "fo", "foo", "foob"].map(|text| base64_text(text.as_bytes())), codes);
 }
 
 #[test]

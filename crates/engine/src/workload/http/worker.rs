@@ -6,9 +6,10 @@ use super::load::StatusRange;
 use super::reply_take::{ReplyTake, TakeSpec};
 use super::sender::{HttpSender, PageFault, ReadyRequest, VisitRequest, may_repeat};
 use super::{CHECK_CODING, CHECK_SIZE, CHECK_STATUS, CHECK_SUM, CONNECTIONS, HttpWorkload};
+use crate::base::http_status::status_phrase;
 use crate::base::random::Rng;
 use crate::base::{Clock as _, Nanos};
-use crate::client::{HttpFault, ReplyField, ReplySink, ReplySummary, status_phrase};
+use crate::client::{HttpFault, ReplyField, ReplySink, ReplySummary};
 use crate::recorder::{
     ClassId, EventError, EventErrorKind, EventOutcome, ExchangeFault, ExchangeSample, StepLatency,
     Tally,
@@ -272,11 +273,7 @@ impl Worker for HttpWorker<'_> {
         if !load.keep_alive || self.work.places.len() > 1 || !load.tries_first {
             return Ok(());
         }
-        let made = self.sender.open_first().await;
-        self.opened = Some(made.map_err(|fault| {
-            let EventError { kind, code } = fault.to_event_error();
-            OpenError { kind, code, text: fault.to_string() }
-        })?);
+        self.opened = Some(self.sender.open_first().await?);
         Ok(())
     }
 

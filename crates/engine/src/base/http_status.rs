@@ -1,4 +1,4 @@
-//! Names of status codes.
+//! Names of HTTP's status codes.
 
 /// The usual words for a status; nothing for one that is not known.
 pub fn status_phrase(status: u16) -> &'static str {
@@ -36,6 +36,7 @@ pub fn status_phrase(status: u16) -> &'static str {
         502 => "Bad Gateway",
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
         _ => "",
     }
 }
