@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::Str;
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::base::units::{ByteSize, UnitError, parse_count, parse_time};
 use crate::plan::{Mistake, Mistakes};
@@ -27,6 +27,23 @@ pub(super) fn switch_flag(name: impl Into<Str>) -> Arg {
 /// A word without a flag.
 pub(super) fn positional_arg(name: &'static str, value_name: &'static str) -> Arg {
     Arg::new(name).value_name(value_name)
+}
+
+/// A command whose words another program's manual explains.
+pub(super) fn words_command(name: &'static str, about: &'static str) -> Command {
+    let words = Arg::new("words")
+        .value_name("WORDS")
+        .num_args(0..)
+        .action(ArgAction::Append)
+        .trailing_var_arg(true)
+        .allow_hyphen_values(true)
+        .help(format!("The words of {name}; `sweat {name}` lists them"));
+    Command::new(name).about(about).disable_help_flag(true).arg(words)
+}
+
+/// The words of such a command.
+pub(super) fn given_words(args: &ArgMatches) -> Vec<String> {
+    args.get_many::<String>("words").into_iter().flatten().cloned().collect()
 }
 
 /// The text of a flag, if it was given or has a default.

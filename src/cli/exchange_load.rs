@@ -4,8 +4,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, Command};
-
 use super::argv::TypedPassword;
 use super::context::CliContext;
 use super::defaults::UserDefaults;
@@ -79,18 +77,6 @@ pub(super) fn run_exchanges(
     let seconds = recording.total.ended.since(recording.total.began).to_seconds();
     let totals = ExchangeTotals::from_samples(&samples, seconds);
     Ok(ExchangeRun { totals, samples, unbegun: recording.total.backlog })
-}
-
-/// A command whose words another program's manual explains.
-pub(super) fn words_command(name: &'static str, about: &'static str) -> Command {
-    let words = Arg::new("words")
-        .value_name("WORDS")
-        .num_args(0..)
-        .action(ArgAction::Append)
-        .trailing_var_arg(true)
-        .allow_hyphen_values(true)
-        .help(format!("The words of {name}; `sweat {name}` lists them"));
-    Command::new(name).about(about).disable_help_flag(true).arg(words)
 }
 
 /// What such a program does with its words.

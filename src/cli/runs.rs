@@ -16,9 +16,11 @@ use crate::analysis::number_format::{format_bytes, format_plural, format_time};
 use crate::analysis::{RunFindings, analyse_run, answer_headline};
 use crate::archive::{self, RunMeta, RunState};
 use crate::base::RealClock;
+use crate::base::calendar::format_utc;
+use crate::base::kernel::folder_bytes;
 use crate::base::units::{parse_time, show_duration};
 use crate::plan::{DEFAULT_RUNS_DIR, Mistake};
-use crate::report::{format_utc, truncate_text};
+use crate::report::truncate_text;
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
@@ -334,15 +336,6 @@ fn confirm_removal(what: &str, context: &CliContext) -> anyhow::Result<bool> {
         return Err(Mistake::new("--yes", "there is no terminal to ask on").hint(hint).into());
     }
     prompt::ask_yes(&format!("Remove {what}? [y/N] "), &context.stop)
-}
-
-/// Bytes of all files below a folder.
-fn folder_bytes(dir: &Path) -> u64 {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.metadata().ok().map(|meta| (entry.path(), meta)))
-        .map(|(path, meta)| if meta.is_dir() { folder_bytes(&path) } else { meta.len() })
-        .sum()
 }
 
 #[cfg(test)]

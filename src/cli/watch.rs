@@ -17,7 +17,7 @@ use super::live::LiveWatchView;
 use super::no_live_view::AbsentWatchView as LiveWatchView;
 use crate::analysis::number_format::{format_count, format_plural};
 use crate::archive::{RunCommand, RunState, ServerRecord, WatchEvent};
-use crate::base::kernel::local_time;
+use crate::base::kernel::{folder_bytes, local_time};
 use crate::base::units::{ByteSize, parse_share, show_bytes, show_duration, show_time};
 use crate::client::Target;
 use crate::experiment::{FinishedWatch, WatchListener, run_watch};
@@ -314,15 +314,4 @@ fn summary_text(finished: &FinishedWatch, plan: &WatchPlan) -> String {
         text += &format!("Limited  {why}\n");
     }
     text
-}
-
-/// Bytes of all files below a folder.
-fn folder_bytes(dir: &Path) -> u64 {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let bytes = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(meta) if meta.is_dir() => folder_bytes(&entry.path()),
-        Ok(meta) => meta.len(),
-        Err(_) => 0,
-    };
-    entries.map(bytes).sum()
 }

@@ -39,7 +39,6 @@ pub use text::{
 pub use watch::{WATCH_FORMATS, write_watch};
 
 use std::io::{self, Write};
-use std::time::{Duration, SystemTime};
 
 use sweat_analysis::{analysis, archive};
 use sweat_engine::plan;
@@ -119,12 +118,6 @@ pub enum ReportDetail {
 /// The format of this name.
 pub fn find_format(name: &str) -> Option<&'static ReportFormat> {
     FORMATS.iter().find(|format| format.name == name)
-}
-
-/// A wall time (nanoseconds since 1970) as RFC 3339 UTC.
-pub fn format_utc(unix_ns: u64) -> String {
-    let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(unix_ns);
-    humantime::format_rfc3339_millis(at).to_string()
 }
 
 /// How far a run came, in one word.

@@ -9,16 +9,17 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{ArgMatches, Command};
 
+use super::arguments::{given_words, words_command};
 use super::context::CliContext;
-use super::exchange_load::{ExchangeRun, WebCall, run_exchanges, words_command};
+use super::exchange_load::{ExchangeRun, WebCall, run_exchanges};
 use super::exit::CommandOutcome;
 use crate::base::Secret;
+use crate::base::calendar::format_utc;
 use crate::base::token::encode_base64;
 use crate::client::{OriginSetup, WebTls};
 use crate::experiment::raise_file_limit;
 use crate::plan::{LoadPlan, Mistake};
 use crate::report::ab as texts;
-use crate::report::format_utc;
 use crate::workload::http::{HttpLoad, SizeCheck, check_field};
 use words::AbWords;
 
@@ -48,9 +49,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let words: Vec<String> =
-        args.get_many::<String>("words").into_iter().flatten().cloned().collect();
-    run_words(&words, context)
+    run_words(&given_words(args), context)
 }
 
 /// The call that these arguments make, if they make one.

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Command};
 
+use super::arguments::{given_words, words_command};
 use super::context::CliContext;
-use super::exchange_load::{WebCall, run_exchanges, words_command};
+use super::exchange_load::{WebCall, run_exchanges};
 use super::exit::CommandOutcome;
 use crate::client::{OriginSetup, WebTls};
 use crate::experiment::raise_file_limit;
@@ -42,9 +43,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let words: Vec<String> =
-        args.get_many::<String>("words").into_iter().flatten().cloned().collect();
-    run_words(&words, context)
+    run_words(&given_words(args), context)
 }
 
 /// The call that these arguments make of this program, if they make one.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use super::arguments::given_words;
 use super::argv;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -68,7 +69,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let words = args.get_many::<String>("words").into_iter().flatten().cloned().collect();
+    let words = given_words(args);
     let call = SlapCall { program: NAME.to_owned(), words, line: context.command_line.clone() };
     Ok(match run_call(&call, &context.stop) {
         OK => CommandOutcome::Done,

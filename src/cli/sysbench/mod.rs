@@ -27,6 +27,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use super::arguments::given_words;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use crate::base::Stop;
@@ -69,9 +70,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let words: Vec<String> =
-        args.get_many::<String>("words").into_iter().flatten().cloned().collect();
-    Ok(match run_words(&words, &context.stop) {
+    Ok(match run_words(&given_words(args), &context.stop) {
         OK => CommandOutcome::Done,
         _ => CommandOutcome::Negative,
     })

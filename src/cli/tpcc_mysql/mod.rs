@@ -9,8 +9,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
+use super::arguments::{given_words, words_command};
 use super::argv::TypedPassword;
 use super::context::CliContext;
 use super::defaults::UserDefaults;
@@ -54,27 +55,18 @@ impl TpccProgram {
 }
 
 pub(super) fn load_command() -> Command {
-    words_command(TpccProgram::Load, "Load the tables of tpcc as tpcc-mysql's tpcc_load does")
+    let about = "Load the tables of tpcc as tpcc-mysql's tpcc_load does";
+    words_command(TpccProgram::Load.name(), about)
         .after_help("Examples:\n  sweat tpcc_load -h db1 -d tpcc5 -u bench -p secret -w 5")
 }
 
 pub(super) fn start_command() -> Command {
-    words_command(TpccProgram::Start, "Run tpcc as tpcc-mysql's tpcc_start does").after_help(
+    let about = "Run tpcc as tpcc-mysql's tpcc_start does";
+    words_command(TpccProgram::Start.name(), about).after_help(
         "Examples:\n  \
          sweat tpcc_start -h db1 -d tpcc5 -u bench -p secret -w 5 -c 8 -r 30 -l 60\n  \
          sweat tpcc_start localhost tpcc5 user password 5 5 30 30",
     )
-}
-
-fn words_command(program: TpccProgram, about: &'static str) -> Command {
-    let words = Arg::new("words")
-        .value_name("WORDS")
-        .num_args(0..)
-        .action(ArgAction::Append)
-        .trailing_var_arg(true)
-        .allow_hyphen_values(true)
-        .help(format!("The words of {0}; `sweat {0}` lists them", program.name()));
-    Command::new(program.name()).about(about).disable_help_flag(true).arg(words)
 }
 
 pub(super) fn load(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -83,10 +75,6 @@ pub(super) fn load(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Co
 
 pub(super) fn start(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     run_words(TpccProgram::Start, &given_words(args), context)
-}
-
-fn given_words(args: &ArgMatches) -> Vec<String> {
-    args.get_many::<String>("words").into_iter().flatten().cloned().collect()
 }
 
 /// A program that is called by the name it is started with, or by the first word.

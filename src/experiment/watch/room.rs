@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::guard::{
     DiskPiece, DiskReading, GuardVerdict, WriteExtent, is_segment_full, judge_room,
 };
+use crate::base::kernel::folder_bytes;
 use crate::plan::WatchLimits;
 
 /// What a file system says of the one that holds a folder.
@@ -158,15 +159,4 @@ pub(super) fn read_disk(dir: &Path) -> Option<DiskReading> {
 
 fn file_bytes(path: &Path) -> u64 {
     std::fs::symlink_metadata(path).map_or(0, |meta| meta.len())
-}
-
-/// Bytes of all files below a folder.
-pub(super) fn folder_bytes(dir: &Path) -> u64 {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let bytes = |entry: std::fs::DirEntry| match entry.metadata() {
-        Ok(meta) if meta.is_dir() => folder_bytes(&entry.path()),
-        Ok(meta) => meta.len(),
-        Err(_) => 0,
-    };
-    entries.map(bytes).sum()
 }

@@ -242,7 +242,7 @@ fn segments_are_bounded_by_the_size_of_the_watch_and_those_with_an_incident_stay
             let entry = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap();
             entry.path()
         });
-        let bytes = room::folder_bytes(&folder.clone().unwrap());
+        let bytes = kernel::folder_bytes(&folder.clone().unwrap());
         assert!(bytes < (48 << 10) + (24 << 10), "{bytes}");
     }
     let ended = recorder.close(RunState::Done, WatchCost::default(), Nanos(1)).unwrap();

@@ -45,19 +45,13 @@ pub(super) fn cost_of(measured: &MeasuredCost) -> CostFinding {
         time_s,
         time_low_s: bounds.map(|(low, _)| seconds(low)),
         time_high_s: bounds.map(|(_, high)| seconds(high)),
-        cpu_s: median_of(&measured.cpu_ns).map(seconds),
+        cpu_s: median(&measured.cpu_ns).map(seconds),
         rows_per_s: rows.zip(time_s).map(|(rows, time)| rows as f64 / time),
         remark: match time_s {
             None if measured.remark.is_empty() => "not measured".to_owned(),
             _ => measured.remark.clone(),
         },
     }
-}
-
-fn median_of(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    median(&sorted)
 }
 
 /// Each further variant of a run against its first, held against the noise of the machine.
@@ -120,7 +114,7 @@ fn sided_values(
         let samples = units.first().map(|unit| value(*unit)).unwrap_or_default();
         match samples.len() < FEWEST_BATCHES {
             // So few say nothing of how much rounds vary.
-            true => median_of(&samples).map(|value| (1, value)).into_iter().collect(),
+            true => median(&samples).map(|value| (1, value)).into_iter().collect(),
             false => (1..).zip(samples).collect(),
         }
     };
@@ -129,7 +123,7 @@ fn sided_values(
         return SidedValues { design, base: rounds(base), other: rounds(other) };
     }
     let medians = |units: &[CostUnit<'_>]| -> Vec<(u32, f64)> {
-        let of = |unit: &CostUnit<'_>| Some((unit.0, median_of(&value(*unit))?));
+        let of = |unit: &CostUnit<'_>| Some((unit.0, median(&value(*unit))?));
         units.iter().filter_map(of).collect()
     };
     let (mut base, mut other) = (medians(base), medians(other));
@@ -202,7 +196,7 @@ fn compare_costs(
     found.extend(single.into_iter().map(|cost| {
         let mut change = to_change(cost.name.clone(), cost.group.clone(), Default::default());
         let median = |unit: &CostUnit<'_>| {
-            find_cost(*unit, &cost.name).and_then(|cost| median_of(&cost.wall_ns))
+            find_cost(*unit, &cost.name).and_then(|cost| median(&cost.wall_ns))
         };
         (change.change.base, change.change.variant) = (base_name.to_owned(), name.to_owned());
         change.base_s = median(first).map(|ns| ns / 1e9);

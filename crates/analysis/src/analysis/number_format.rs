@@ -1,5 +1,6 @@
 //! Numbers as people read them: three significant digits, groups of three, a dash for what is not known.
 
+pub use crate::base::calendar::format_utc;
 use crate::base::units::show_duration;
 
 /// What stands for a number that is not known.

@@ -1,6 +1,20 @@
-//! What we ask of the operating system about our own threads and process; where it has no such thing, nothing happens.
+//! What we ask of the operating system about our own threads, process and files; where it has no such thing, nothing
+//! happens.
+
+use std::path::Path;
 
 use super::clock::Nanos;
+
+/// Bytes of all files below a folder.
+pub fn folder_bytes(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let bytes = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => folder_bytes(&entry.path()),
+        Ok(meta) => meta.len(),
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
+}
 
 /// Cores this process may use.
 pub fn core_count() -> usize {

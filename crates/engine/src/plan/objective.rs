@@ -72,6 +72,28 @@ const RELATIONS: &[(&str, Relation)] = &[
     (">", Relation::Above),
 ];
 
+impl Relation {
+    /// Whether a value stands so to a bound.
+    pub fn holds(self, value: f64, bound: f64) -> bool {
+        match self {
+            Relation::Below => value < bound,
+            Relation::AtMost => value <= bound,
+            Relation::Above => value > bound,
+            Relation::AtLeast => value >= bound,
+        }
+    }
+
+    /// Its sign.
+    pub fn sign(self) -> &'static str {
+        RELATIONS.iter().find(|(_, relation)| *relation == self).map_or("", |(sign, _)| sign)
+    }
+
+    /// Takes the sign off the beginning of a text.
+    pub(super) fn split_sign(text: &str) -> Option<(Relation, &str)> {
+        RELATIONS.iter().find_map(|(sign, relation)| Some((*relation, text.strip_prefix(*sign)?)))
+    }
+}
+
 impl Metric {
     /// Reads a metric: `p99`, `p99.9`, `errors`.
     pub fn parse(text: &str) -> Option<Metric> {
@@ -134,12 +156,7 @@ impl Objective {
 
     /// Whether this value meets it.
     pub fn is_met(&self, value: f64) -> bool {
-        match self.relation {
-            Relation::Below => value < self.bound,
-            Relation::AtMost => value <= self.bound,
-            Relation::Above => value > self.bound,
-            Relation::AtLeast => value >= self.bound,
-        }
+        self.relation.holds(value, self.bound)
     }
 
     /// Whether less is better.
@@ -218,8 +235,8 @@ impl fmt::Display for Metric {
 
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = RELATIONS.iter().find(|(_, r)| *r == self.relation).map_or("", |(s, _)| s);
-        write!(f, "{} {sign} {}", self.metric, self.metric.unit().format_value(self.bound))
+        let (metric, sign) = (self.metric, self.relation.sign());
+        write!(f, "{metric} {sign} {}", metric.unit().format_value(self.bound))
     }
 }
 

@@ -244,6 +244,11 @@ impl Options {
         self.values.get(name).map(String::as_str)
     }
 
+    /// The value as text without blanks around it; `None` where nothing is left.
+    pub fn given_text(&self, name: &str) -> Option<&str> {
+        self.text(name).map(str::trim).filter(|text| !text.is_empty())
+    }
+
     /// The value as a whole number; 0 if there is none.
     pub fn count(&self, name: &str) -> u64 {
         self.text(name).and_then(|v| parse_count(v).ok()).unwrap_or(0)

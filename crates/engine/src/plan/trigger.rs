@@ -48,7 +48,7 @@ impl Trigger {
             return Err(wrong("it has no comparison: >, >=, < or <=".to_owned()));
         };
         let (subject, rest) = text.split_at(at);
-        let (relation, rest) = split_relation(rest)
+        let (relation, rest) = Relation::split_sign(rest)
             .ok_or_else(|| wrong("a comparison is one of >, >=, < and <=".to_owned()))?;
         let subject = subject.trim();
         let inner = subject.strip_prefix("rate(").or_else(|| subject.strip_prefix("rate ("));
@@ -85,24 +85,8 @@ impl Trigger {
 
     /// Whether a value is what it waits for.
     pub fn is_met(&self, value: f64) -> bool {
-        match self.relation {
-            Relation::Below => value < self.bound,
-            Relation::AtMost => value <= self.bound,
-            Relation::Above => value > self.bound,
-            Relation::AtLeast => value >= self.bound,
-        }
+        self.relation.holds(value, self.bound)
     }
-}
-
-/// A comparison, and what follows it.
-fn split_relation(text: &str) -> Option<(Relation, &str)> {
-    let all = [
-        (">=", Relation::AtLeast),
-        ("<=", Relation::AtMost),
-        (">", Relation::Above),
-        ("<", Relation::Below),
-    ];
-    all.into_iter().find_map(|(sign, relation)| Some((relation, text.strip_prefix(sign)?)))
 }
 
 impl fmt::Display for Trigger {
@@ -111,13 +95,7 @@ impl fmt::Display for Trigger {
             true => write!(f, "rate({})", self.counter)?,
             false => write!(f, "{}", self.counter)?,
         }
-        let sign = match self.relation {
-            Relation::Below => "<",
-            Relation::AtMost => "<=",
-            Relation::Above => ">",
-            Relation::AtLeast => ">=",
-        };
-        write!(f, " {sign} {}", self.bound)?;
+        write!(f, " {} {}", self.relation.sign(), self.bound)?;
         match self.time {
             Duration::ZERO => Ok(()),
             time => write!(f, " for {}", show_time(time)),

@@ -1,12 +1,11 @@
 //! Several runs on one page: figures side by side, series over one axis that begins with each run's load.
 
-use crate::analysis::number_format::format_number;
+use crate::analysis::number_format::{format_number, format_utc};
 use crate::analysis::{
     IntervalFinding, LevelRange, NOT_RELIABLE, ProbeSeries, RunFindings, VariantLevel,
 };
 
 use super::super::DifferingSetting;
-use super::super::format_utc;
 use super::super::overlay::{figure_rows, format_change, list_notes, main_load, run_letter};
 use super::axis::{AxisMeasure, PlotAxis};
 use super::bands::PlotBackground;

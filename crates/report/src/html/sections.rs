@@ -6,13 +6,13 @@ use crate::archive::{RecordedStepKind, RunCommand, RunState};
 
 use crate::analysis::number_format::{
     format_count, format_number, format_percent, format_plural, format_ratio, format_time,
-    number_or_dash,
+    format_utc, number_or_dash,
 };
 use crate::analysis::{
     Caveat, CaveatLevel, FindingResults, RunFindings, RunHeader, VariantFinding,
 };
 
-use super::super::{format_utc, state_word};
+use super::super::state_word;
 use super::axis::PlotAxis;
 use super::bands::{PlotBackground, PlotBand};
 use super::escape::{escape_html, sentence_html, unbroken_numbers};

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::analysis::number_format::format_utc;
 use crate::analysis::{ComparedRun, ComparedSide, ComparisonFindings, DataSize};
 
-use super::super::{format_utc, state_word};
+use super::super::state_word;
 use super::{SCHEMA, json_array, replay, server_json, trial_json};
 
 pub(super) fn comparison_report(findings: &ComparisonFindings) -> Value {

@@ -9,13 +9,14 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
+use crate::analysis::number_format::format_utc;
 use crate::analysis::{
     FindingResults, Findings, IntervalFinding, RunFindings, TrialFinding, VariableFinding,
     VariantFinding,
 };
 use crate::archive::ServerRecord;
 
-use super::{ReportFormat, ReportStyle, format_utc, state_word};
+use super::{ReportFormat, ReportStyle, state_word};
 
 /// Version of the schema.
 const SCHEMA: u32 = 1;

@@ -3,12 +3,13 @@
 
 use std::io::{self, Write};
 
+use crate::analysis::number_format::format_utc;
 use crate::analysis::{
     CheckFinding, CheckOutcome, ComparedSide, FindingResults, Findings, RunHeader,
 };
 use crate::archive::RunState;
 
-use super::{ReportFormat, ReportStyle, format_utc, state_word};
+use super::{ReportFormat, ReportStyle, state_word};
 
 /// The format.
 pub(super) const FORMAT: ReportFormat = ReportFormat {

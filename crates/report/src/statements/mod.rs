@@ -6,7 +6,7 @@ mod text;
 
 use std::io::{self, Write};
 
-use crate::analysis::number_format::format_count;
+use crate::analysis::number_format::{format_count, format_utc};
 use crate::analysis::{StatementClass, StatementFindings};
 
 /// Writes the statements of a log; the words are the names of the formats.
@@ -26,7 +26,7 @@ fn possible_note(found: &StatementFindings) -> String {
 
 /// When the first and last statement of a class began, as RFC 3339 UTC.
 fn seen_times(class: &StatementClass) -> (Option<String>, Option<String>) {
-    let text = |seconds: f64| super::format_utc((seconds * 1e9) as u64);
+    let text = |seconds: f64| format_utc((seconds * 1e9) as u64);
     (class.first_unix_s.map(text), class.last_unix_s.map(text))
 }
 

@@ -10,6 +10,7 @@ use crate::analysis::{
     ComparisonVerdict, FindingResults, LatencySummary, MetricComparison, TrialFinding,
 };
 
+use crate::analysis::statistics::robust::median_in_place;
 use crate::archive::{ErrorRecord, RecordedErrorKind};
 
 use super::table::TextTable;
@@ -51,16 +52,6 @@ fn group_trials(findings: &FindingResults) -> Vec<VariantTrials<'_>> {
         _ => (format!("{variant} {pass}"), trials),
     };
     groups.into_iter().map(named).collect()
-}
-
-pub(super) fn median_value(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() % 2 {
-        _ if values.is_empty() => None,
-        1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
-    }
 }
 
 /// Rates and response times; latencies in milliseconds.
@@ -197,7 +188,8 @@ fn write_unbegun(findings: &FindingResults, out: &mut dyn Write) -> io::Result<(
 
 fn trials_row(name: String, trials: &[&TrialFinding]) -> Vec<String> {
     let value = |column: &LoadColumn| {
-        median_value(trials.iter().filter_map(|t| column.2(t)).collect()).map(|v| v * column.3)
+        let mut values: Vec<f64> = trials.iter().filter_map(|t| column.2(t)).collect();
+        median_in_place(&mut values).map(|v| v * column.3)
     };
     let mut cells = vec![name];
     let is_bound = |column: &LoadColumn| {

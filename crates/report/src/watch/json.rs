@@ -4,10 +4,11 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
+use crate::analysis::number_format::format_utc;
 use crate::analysis::{WATCH_COLUMNS, WatchFindings, WatchRow};
 
 pub(super) fn write_json(found: &WatchFindings, out: &mut dyn Write) -> io::Result<()> {
-    let utc = |seconds: f64| super::super::format_utc((seconds * 1e9) as u64);
+    let utc = |seconds: f64| format_utc((seconds * 1e9) as u64);
     let row = |row: &WatchRow| {
         let mut all = Map::new();
         all.insert("ended".to_owned(), utc(row.ended_s).into());
@@ -48,7 +49,7 @@ pub(super) fn write_json(found: &WatchFindings, out: &mut dyn Write) -> io::Resu
         .iter()
         .map(|event| {
             json!({
-                "at": super::super::format_utc(event.unix_ns),
+                "at": format_utc(event.unix_ns),
                 "kind": event.kind.as_str(),
                 "text": event.text,
             })

@@ -293,13 +293,7 @@ fn judge_against_base(
     let down = add(log_half(&measured, false), log_half(&base, true));
     let interval = down.zip(up).map(|(down, up)| (ratio * (-down).exp(), ratio * up.exp()));
     let compared = MeasuredValue { value: ratio, interval, exact: false };
-    let is_met = |value: f64| match relation {
-        Relation::Below => value < times,
-        Relation::AtMost => value <= times,
-        Relation::Above => value > times,
-        Relation::AtLeast => value >= times,
-    };
-    let (verdict, place) = judge_interval(&compared, is_met);
+    let (verdict, place) = judge_interval(&compared, |value| relation.holds(value, times));
     let value =
         format!("{} of base ({})", format_percent(ratio), metric_text(metric, measured.value));
     let why = match interval {

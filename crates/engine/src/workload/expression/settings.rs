@@ -63,10 +63,7 @@ impl ExpressionSettings {
             return Err(Mistake::new("--expr", format!("more than {MOST_EXPRESSIONS}"))
                 .hint("measure some of them first"));
         }
-        let given = |name: &str| {
-            let text = options.text(name).map(str::trim).filter(|text| !text.is_empty());
-            text.map(str::to_owned)
-        };
+        let given = |name: &str| options.given_text(name).map(str::to_owned);
         let effects = options.switch("effects");
         let baseline = given("baseline");
         if !effects {

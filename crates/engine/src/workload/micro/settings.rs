@@ -58,7 +58,7 @@ impl MicroSettings {
     /// # Errors
     /// The first mistake.
     pub(super) fn from_options(options: &Options) -> Result<MicroSettings, Mistake> {
-        let given = |name: &str| options.text(name).map(str::trim).filter(|text| !text.is_empty());
+        let given = |name: &str| options.given_text(name);
         let list = |name: &str| given(name).unwrap_or_default();
         let operations = choose_operations(list("only"), list("skip"))?;
         let rows = options.count("rows");
