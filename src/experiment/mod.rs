@@ -48,8 +48,8 @@ pub use run::{build_schedule, check_plan, run_plan, run_schedule};
 pub use run_context::{FinishedRun, RunOrigin};
 pub use schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
 pub use slap::{
-    AroundRounds, QueryCount, RoundData, SlapEngine, SlapEvent, SlapFailure, SlapObserver,
-    SlapPlan, run_slap,
+    AroundRounds, QueryCount, RoundData, SlapArchive, SlapEngine, SlapEvent, SlapFailure,
+    SlapObserver, SlapPlan, run_archived_slap, run_slap,
 };
 pub use steps::{
     LoadOverrides, PlanStep, StepKind, block_count, block_steps, first_steps, plan_steps,
