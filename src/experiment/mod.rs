@@ -81,6 +81,8 @@ pub trait RunListener: Send {
     fn step_progressed(&mut self, _progress: &JobProgress) {}
     /// A load begins with these classes.
     fn load_started(&mut self, _classes: &[String]) {}
+    /// How far the load is, and with what, just before an interval of it is over.
+    fn load_progressed(&mut self, _progress: &JobProgress) {}
     /// An interval of the load is over.
     fn interval_ended(&mut self, _interval: &Interval) {}
     /// The load is to run until it is steady, and this is how it looks.

@@ -131,7 +131,11 @@ pub(super) fn run_trial(
             write_looks(run, watch.take_looks());
         }
         if is_shown {
-            run.notify_listener(|listener| listener.interval_ended(interval));
+            let progress = workload.load_progress();
+            run.notify_listener(|listener| {
+                progress.iter().for_each(|progress| listener.load_progressed(progress));
+                listener.interval_ended(interval);
+            });
         }
         let outlook =
             run.lock_watcher().as_mut().and_then(|watcher| watcher.add_interval(interval));
