@@ -25,6 +25,7 @@ use crate::{client, experiment, workload};
 
 pub(super) use args::{move_workload_first, name_bare_word, plan_from_args as plan_of};
 pub(super) use declared::{add_declared_options, name_set_words};
+pub(super) use lines::work_text;
 pub(super) use listener::TerminalListener;
 
 pub(super) fn command() -> Command {

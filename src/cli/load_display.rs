@@ -164,6 +164,13 @@ impl<'a> LoadDisplay<'a> {
         }
     }
 
+    /// What the load is at.
+    pub(super) fn set_work(&mut self, progress: &JobProgress) {
+        if let Some(view) = &mut self.view {
+            view.set_work(super::bench::work_text(progress));
+        }
+    }
+
     /// Prints a line, once the view has gone.
     pub(super) fn print_line(&mut self, line: &str) {
         match self.is_open() {

@@ -64,6 +64,7 @@ mod tpcc_mysql;
 mod waits;
 mod warm;
 mod watch;
+mod watch_looks;
 mod watch_report;
 mod ycsb;
 

@@ -28,6 +28,10 @@ impl AbsentLoadView {
         match self.0 {}
     }
 
+    pub(super) fn set_work(&mut self, _: String) {
+        match self.0 {}
+    }
+
     pub(super) fn draw(&mut self, _: &LiveStats) {
         match self.0 {}
     }

@@ -11,7 +11,7 @@ use crate::analysis::{RawFile, RunFindings, analyse_run, differing_settings};
 use crate::archive::{self, RunRecord};
 use crate::base::private;
 use crate::plan::{DEFAULT_RUNS_DIR, Mistake};
-use crate::report::{self, FORMATS, PAGE, ReportDetail, ReportStyle};
+use crate::report::{self, FORMATS, PAGE, ReportDetail, ReportStyle, WATCH_ONLY_FORMATS};
 use crate::workload;
 
 use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
@@ -28,8 +28,12 @@ const OVERLAY: &str = "side-by-side.html";
 const HTML: &str = "html";
 
 pub(super) fn command() -> Command {
-    let formats: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-    let about = FORMATS.iter().map(|f| format!("  {:12} {}\n", f.name, f.about));
+    let formats = || {
+        let all = FORMATS.iter().map(|format| (format.name, format.about));
+        all.chain(WATCH_ONLY_FORMATS.iter().copied())
+    };
+    let names: Vec<&str> = formats().map(|(name, _)| name).collect();
+    let about = formats().map(|(name, about)| format!("  {name:12} {about}\n"));
     let command = Command::new("report")
         .about("Show a run again: text, JSON, CSV or a page")
         .args([
@@ -38,7 +42,7 @@ pub(super) fn command() -> Command {
                 .default_value("latest")
                 .help("Run folder, name, baseline or `latest`; several are shown side by side"),
             value_flag("format", "FORMAT")
-                .value_parser(PossibleValuesParser::new(formats))
+                .value_parser(PossibleValuesParser::new(names))
                 .default_value("text")
                 .hide_possible_values(true)
                 .help("One of the formats below"),
@@ -49,6 +53,7 @@ pub(super) fn command() -> Command {
                 .help("Write to a file [default: standard output; html: RUN/report.html]"),
             value_flag("from", "TIME").help("Of a watch: begin here, as in 15:04"),
             value_flag("to", "TIME").help("Of a watch: end here"),
+            value_flag("at", "TIME").help("Of a watch: show all raw looks nearest to this"),
             value_flag("runs-dir", "DIR")
                 .default_value(DEFAULT_RUNS_DIR)
                 .help("Folder with run folders"),
@@ -58,6 +63,7 @@ pub(super) fn command() -> Command {
              sweat report RUN1 RUN2 --format html -o both.html\n  \
              sweat report runs/2026-11-21T07-40-15Z_demo --format json -o demo.json\n  \
              sweat report runs/2026-11-22T14-00-00Z_watch --from 15:00 --to 15:10\n  \
+             sweat report /var/lib/pt-stalk --format html\n  \
              sweat report latest --csv-summary --no-header >> all.csv\n  \
              sweat report latest --check 'p99 < 20ms' --junit checks.xml",
             about.collect::<String>()
@@ -70,7 +76,6 @@ pub(super) fn command() -> Command {
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let name = if args.get_flag("csv-summary") { "csv-summary" } else { text("format") };
-    let format = report::find_format(name).expect("clap knows only the formats in the list");
     let no_header = args.get_flag("no-header");
     if no_header && !name.starts_with("csv") {
         return Err(Mistake::new("--no-header", format!("{name} has no header"))
@@ -82,10 +87,17 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     if runs.len() > 1 {
         return report_runs(&runs, runs_dir, name, args, context);
     }
+    if let Some(outcome) = watch_report::report_foreign(Path::new(runs[0]), name, args, context)? {
+        return Ok(outcome);
+    }
     let dir = find_run(runs[0], runs_dir)?;
     if let Some(outcome) = watch_report::report_watch(&dir, name, args, context)? {
         return Ok(outcome);
     }
+    let format = report::find_format(name).ok_or_else(|| {
+        let why = "it shows a watch, and this run is none";
+        Mistake::new(format!("--format {name}"), why).hint("--format text, or csv")
+    })?;
     let findings = check::read_findings(&dir, args)?;
     present::check_format(format, &findings)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");

@@ -23,6 +23,7 @@ use crate::client::Target;
 use crate::experiment::{FinishedWatch, WatchListener, run_watch};
 use crate::plan::{DEFAULT_RUNS_DIR, Mistake, Trigger, WatchLimits, WatchPlan};
 use crate::probe::{ProbeSample, find_probes};
+use crate::server::sandbox::ProcessId;
 
 /// Lines that are kept while the view stands there.
 const HELD: usize = 20;
@@ -43,6 +44,7 @@ pub(super) fn command() -> Command {
             value_flag("every", "TIME").default_value("5s").help("Time between two samples"),
             value_flag("for", "TIME").help("How long [default: until Ctrl-C]"),
             value_flag("while-file", "FILE").help("End when this file is removed"),
+            value_flag("pid", "PID").help("End when this process ends"),
             value_flag("probes", "NAME,..")
                 .value_delimiter(',')
                 .action(ArgAction::Append)
@@ -99,6 +101,7 @@ pub(super) fn command() -> Command {
              sweat watch -h db1 -u monitor -p --every 1s --for 1h\n  \
              sweat watch --while-file /tmp/watching --probes status,host\n  \
              sweat watch --when 'Threads_running > 50 for 3s' --keep 7d --max-disk 1G\n  \
+             sweat watch --when 'processlist(Waiting for table) > 5' --pid 4711\n  \
              sweat watch --classic /var/tmp/capture",
         );
     connection::add_address_flags(command)
@@ -162,6 +165,7 @@ fn plan_from_args(args: &ArgMatches) -> anyhow::Result<WatchPlan> {
         let why = format!("there is no file {}", file.display());
         reader.add_mistake(Mistake::new("--while-file", why).hint("make it; remove it to end"));
     }
+    let pid = reader.read_value("pid", read_pid);
     let plan = WatchPlan {
         runs_dir: reader.path("runs-dir").unwrap_or_else(|| PathBuf::from(DEFAULT_RUNS_DIR)),
         name: reader.text("name").unwrap_or("watch").to_owned(),
@@ -169,6 +173,7 @@ fn plan_from_args(args: &ArgMatches) -> anyhow::Result<WatchPlan> {
         every,
         time,
         while_file,
+        pid,
         rotate,
         classic_dir: reader.path("classic"),
         is_unredacted: args.get_flag("unredacted"),
@@ -180,6 +185,15 @@ fn plan_from_args(args: &ArgMatches) -> anyhow::Result<WatchPlan> {
     };
     reader.finish()?;
     Ok(plan)
+}
+
+/// The number of a process that runs.
+fn read_pid(text: &str) -> Result<u32, String> {
+    let pid = text.parse().map_err(|_| format!("`{text}` is not the number of a process"))?;
+    match ProcessId::from_pid(pid) {
+        Some(_) => Ok(pid),
+        None => Err(format!("there is no process {pid}")),
+    }
 }
 
 /// `5%,100MiB`: a share of the disk, bytes, or both.
@@ -235,10 +249,11 @@ impl WatchListener for WatchDisplay<'_> {
         if self.is_quiet {
             return;
         }
-        let end = match (self.plan.time, &self.plan.while_file) {
-            (Some(time), _) => format!("for {}", show_time(time)),
-            (None, Some(file)) => format!("until {} is removed", file.display()),
-            (None, None) => "until Ctrl-C".to_owned(),
+        let end = match (self.plan.time, &self.plan.while_file, self.plan.pid) {
+            (Some(time), ..) => format!("for {}", show_time(time)),
+            (None, Some(file), _) => format!("until {} is removed", file.display()),
+            (None, None, Some(pid)) => format!("until process {pid} ends"),
+            (None, None, None) => "until Ctrl-C".to_owned(),
         };
         let (product, version) = (&server.product, server.version_number());
         self.context.print_message(&format!(

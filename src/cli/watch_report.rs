@@ -1,8 +1,10 @@
 //! `sweat report` of a watch, or of a span of it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
+use anyhow::Context as _;
 use clap::ArgMatches;
 
 use super::arguments::text_arg;
@@ -11,14 +13,19 @@ use super::exit::CommandOutcome;
 use super::present;
 use super::report::write_report;
 use super::run_names::run_mistake;
+use super::watch_looks::show_looks;
 use crate::analysis::{WatchFindings, WatchTable, analyse_watch};
-use crate::archive::{WatchEventKind, WatchReader};
+use crate::archive::{
+    ClassicStamp, WatchEventKind, WatchReader, is_run_folder, read_foreign_watch, status_look_text,
+};
 use crate::base::RealClock;
 use crate::base::calendar::days_from_civil;
 use crate::base::kernel::local_time;
 use crate::plan::{Mistake, Mistakes};
-use crate::report::{PAGE, ReportDetail, ReportStyle, WATCH_FORMATS, write_watch};
+use crate::report::{CLASSIC, PAGE, ReportDetail, ReportStyle, WATCH_FORMATS, write_watch};
 
+/// The page of samples of another tool.
+const FOREIGN_PAGE: &str = "watch.html";
 const DAY_S: i64 = 86_400;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -41,15 +48,76 @@ pub(super) fn report_watch(
     args: &ArgMatches,
     context: &CliContext,
 ) -> anyhow::Result<Option<CommandOutcome>> {
-    let Some(reader) = WatchReader::open(dir).map_err(|e| run_mistake(&e))? else {
+    let Some(mut reader) = WatchReader::open(dir).map_err(|e| run_mistake(&e))? else {
         let mistake = |flag: &str| {
             let why = "only a watch can be reported in part";
             Mistake::new(format!("--{flag}"), why).hint("leave it out: this run is reported whole")
         };
-        let typed = ["from", "to"].into_iter().filter(|flag| args.contains_id(flag));
+        let typed = ["from", "to", "at"].into_iter().filter(|flag| args.contains_id(flag));
         Mistakes::check(typed.map(mistake).collect())?;
         return Ok(None);
     };
+    check_words(format, args)?;
+    let watched = watched_time(&reader);
+    if text_arg(args, "at").is_some() {
+        let at = typed_moment(args, watched)?;
+        show_looks(reader, at, format, args, context)?;
+        return Ok(Some(CommandOutcome::Done));
+    }
+    let span = typed_span(args, watched)?;
+    let raw = match format == CLASSIC {
+        true => Some(classic_text(&mut reader, &span)),
+        false => None,
+    };
+    let found = find_in_span(reader, &span);
+    let found = WatchFindings { folder: dir.display().to_string(), ..found };
+    show_watch(&found, raw, format, &dir.join(PAGE), args, context).map(Some)
+}
+
+/// Shows samples that another tool took, if the path holds such.
+///
+/// # Errors
+/// As `report_watch`.
+pub(super) fn report_foreign(
+    path: &Path,
+    format: &str,
+    args: &ArgMatches,
+    context: &CliContext,
+) -> anyhow::Result<Option<CommandOutcome>> {
+    if !path.exists() || is_run_folder(path) {
+        return Ok(None);
+    }
+    let read = read_foreign_watch(path).with_context(|| format!("read {}", path.display()))?;
+    let Some(foreign) = read else { return Ok(None) };
+    check_words(format, args)?;
+    if text_arg(args, "at").is_some() || format == CLASSIC {
+        let why = "the samples of another tool are shown as intervals only";
+        return Err(Mistake::new("--at or --format classic", why).hint("leave it out").into());
+    }
+    let times = || foreign.samples.iter().map(|(_, sample)| sample.planned_ns);
+    let watched = times().min().unwrap_or_default()..times().max().unwrap_or_default();
+    let span = typed_span(args, watched)?;
+    let mut table = match foreign.is_apart {
+        true => WatchTable::of_collections(),
+        false => WatchTable::default(),
+    };
+    let samples = foreign.samples.iter().filter(|(_, sample)| span.contains(&sample.planned_ns));
+    samples.for_each(|(stretch, sample)| table.add_sample(*stretch, 0, sample));
+    let mut events = foreign.events;
+    events.retain(|event| span.contains(&event.unix_ns));
+    let found = WatchFindings {
+        folder: path.display().to_string(),
+        server: foreign.title,
+        utc_offset_s: utc_offset_s(times().max().unwrap_or_default()),
+        events,
+        damage: foreign.damage.clone(),
+        ..analyse_watch(&table)
+    };
+    show_watch(&found, None, format, Path::new(FOREIGN_PAGE), args, context).map(Some)
+}
+
+/// Whether the words ask for something that a watch has.
+fn check_words(format: &str, args: &ArgMatches) -> anyhow::Result<()> {
     if !WATCH_FORMATS.contains(&format) {
         let hint = format!("of a watch: {}", WATCH_FORMATS.join(", "));
         let mistake = Mistake::new(format!("--format {format}"), "it can't show a watch");
@@ -59,20 +127,32 @@ pub(super) fn report_watch(
         args.try_contains_id(flag).unwrap_or(false)
             && args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine)
     });
-    if let Some(flag) = refused {
-        return Err(Mistake::new(format!("--{flag}"), "a watch has no load to check").into());
+    match refused {
+        Some(flag) => Err(Mistake::new(format!("--{flag}"), "a watch has no load to check").into()),
+        None => Ok(()),
     }
-    let found = find_in_span(reader, args)?;
-    let found = WatchFindings { folder: dir.display().to_string(), ..found };
+}
+
+/// Shows findings where the words want them; `raw` is the text of a format that shows no findings.
+fn show_watch(
+    found: &WatchFindings,
+    raw: Option<String>,
+    format: &str,
+    page: &Path,
+    args: &ArgMatches,
+    context: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
     let render = |format: &str, detail| {
+        if let Some(raw) = raw.as_ref().filter(|_| format == CLASSIC) {
+            return raw.clone().into_bytes();
+        }
         let mut text = Vec::new();
         let style = ReportStyle { colour: false, detail };
-        write_watch(&found, format, style, &mut text).expect("memory takes every write");
+        write_watch(found, format, style, &mut text).expect("memory takes every write");
         text
     };
     let file = text_arg(args, "output").filter(|path| *path != "-");
-    let page = dir.join(PAGE);
-    let named = file.map(Path::new).or((format == "html").then_some(page.as_path()));
+    let named = file.map(Path::new).or((format == "html").then_some(page));
     match named.filter(|_| text_arg(args, "output") != Some("-")) {
         Some(path) => write_report(&render(format, ReportDetail::Full), path, context)?,
         None => {
@@ -81,57 +161,99 @@ pub(super) fn report_watch(
         }
     }
     if args.get_flag("open") {
-        let path = named.filter(|_| format == "html").unwrap_or(&page);
+        let path = named.filter(|_| format == "html").unwrap_or(page);
         if format != "html" {
             write_report(&render("html", ReportDetail::Full), path, context)?;
         }
         present::show_page(path, context);
     }
-    Ok(Some(CommandOutcome::Done))
+    Ok(CommandOutcome::Done)
 }
 
-/// What the span that the words name holds.
-fn find_in_span(mut reader: WatchReader, args: &ArgMatches) -> anyhow::Result<WatchFindings> {
+/// When a watch began and ended, nanoseconds since 1970.
+fn watched_time(reader: &WatchReader) -> Range<u64> {
     let began = reader.meta.origin_unix_ns;
     let ended = reader.meta.ended_ns.map_or_else(
         || RealClock::start_now().origin_unix_ns(),
         |ended| began.saturating_add(ended),
     );
-    let utc_offset_s = local_time(ended / SECOND_NS).map_or(0, |at| at.utc_offset_s);
-    let mut mistakes = Vec::new();
-    let mut typed = |flag: &str| {
-        let read = text_arg(args, flag).map(parse_time_of_day)?;
-        read.map_err(|why| {
-            let hint = "as in 15:04, 15:04:05 or 2026-11-22T15:04";
-            mistakes.push(Mistake::new(format!("--{flag}"), why).hint(hint));
-        })
-        .ok()
+    began..ended
+}
+
+/// How far this machine's time zone is ahead of UTC at a time.
+fn utc_offset_s(unix_ns: u64) -> i64 {
+    local_time(unix_ns / SECOND_NS).map_or(0, |at| at.utc_offset_s)
+}
+
+fn typed_time(args: &ArgMatches, flag: &str) -> Result<Option<TypedTime>, Mistake> {
+    let wrong = |why: String| {
+        let hint = "as in 15:04, 15:04:05 or 2026-11-22T15:04";
+        Mistake::new(format!("--{flag}"), why).hint(hint)
     };
-    let (from, to) = (typed("from"), typed("to"));
-    Mistakes::check(mistakes)?;
-    let span = resolve_span(from, to, began..ended, utc_offset_s);
+    text_arg(args, flag).map(parse_time_of_day).transpose().map_err(wrong)
+}
+
+/// The span of wall time that the words name.
+fn typed_span(args: &ArgMatches, watched: Range<u64>) -> anyhow::Result<Range<u64>> {
+    let (from, to) = (typed_time(args, "from"), typed_time(args, "to"));
+    let wrong = [&from, &to].into_iter().filter_map(|typed| typed.clone().err());
+    Mistakes::check(wrong.collect())?;
+    let offset_s = utc_offset_s(watched.end);
+    let span = resolve_span(from?, to?, watched, offset_s);
     if span.is_empty() {
         return Err(Mistake::new("--to", "it is not after --from").into());
     }
+    Ok(span)
+}
+
+/// The moment that `--at` names.
+fn typed_moment(args: &ArgMatches, watched: Range<u64>) -> anyhow::Result<u64> {
+    let offset_s = utc_offset_s(watched.end);
+    Ok(resolve_span(typed_time(args, "at")?, None, watched, offset_s).start)
+}
+
+/// The samples of the status behind lines `TS`.
+fn classic_text(reader: &mut WatchReader, span: &Range<u64>) -> String {
+    let (mut text, mut loads) = (String::new(), BTreeMap::new());
+    reader.for_each_sample(span, &mut |segment, sample| {
+        let tick = segment.origin_unix_ns.saturating_add(sample.planned_ns);
+        let names = ["load.over_1_min", "load.over_5_min", "load.over_15_min"];
+        let numbers = names.map(|name| sample.numbers.get(name).copied());
+        if let [Some(one), Some(five), Some(fifteen)] = numbers {
+            loads.insert(tick, [one, five, fifteen]);
+        }
+        if sample.numbers.contains_key("Queries") {
+            let load = loads.get(&tick).copied().unwrap_or_default();
+            let unix_ns = segment.origin_unix_ns.saturating_add(sample.began_ns);
+            let stamp = ClassicStamp { unix_ns, uptime_s: 0.0, load };
+            text += &status_look_text(&stamp, &sample.numbers);
+        }
+    });
+    text
+}
+
+/// What the span holds.
+fn find_in_span(mut reader: WatchReader, span: &Range<u64>) -> WatchFindings {
+    let utc_offset_s = utc_offset_s(watched_time(&reader).end);
     let mut table = WatchTable::default();
-    reader.for_each_sample(&span, &mut |segment, sample| {
+    reader.for_each_sample(span, &mut |segment, sample| {
         table.add_sample(segment.number, segment.origin_unix_ns, &sample);
     });
-    let mut events = reader.read_events(&span);
+    let mut events = reader.read_events(span);
     // Samples that begin later are no news to who looks at a span.
     events.retain(|event| event.kind != WatchEventKind::Removed);
-    let incidents = reader.list_incidents(&span);
+    let incidents = reader.list_incidents(span);
     let server = reader.meta.server.as_ref().map_or_else(String::new, |server| {
         format!("{} {} at {}", server.product, server.version_number(), server.address)
     });
-    Ok(WatchFindings {
+    WatchFindings {
         server,
         utc_offset_s,
         events,
         incidents: incidents.iter().map(|path| path.display().to_string()).collect(),
         damage: reader.damage,
         ..analyse_watch(&table)
-    })
+    }
 }
 
 /// `15:04`, `15:04:05`, and the same behind a day and `T` or a blank.

@@ -48,8 +48,8 @@ pub use run::{build_schedule, check_plan, run_plan, run_schedule};
 pub use run_context::{FinishedRun, RunOrigin};
 pub use schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
 pub use slap::{
-    AroundRounds, QueryCount, RoundData, SlapEngine, SlapEvent, SlapFailure, SlapObserver,
-    SlapPlan, run_slap,
+    AroundRounds, QueryCount, RoundData, SlapArchive, SlapEngine, SlapEvent, SlapFailure,
+    SlapObserver, SlapPlan, run_archived_slap, run_slap,
 };
 pub use steps::{
     LoadOverrides, PlanStep, StepKind, block_count, block_steps, first_steps, plan_steps,
@@ -81,6 +81,8 @@ pub trait RunListener: Send {
     fn step_progressed(&mut self, _progress: &JobProgress) {}
     /// A load begins with these classes.
     fn load_started(&mut self, _classes: &[String]) {}
+    /// How far the load is, and with what, just before an interval of it is over.
+    fn load_progressed(&mut self, _progress: &JobProgress) {}
     /// An interval of the load is over.
     fn interval_ended(&mut self, _interval: &Interval) {}
     /// The load is to run until it is steady, and this is how it looks.

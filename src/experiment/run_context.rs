@@ -68,6 +68,20 @@ impl<'a> RunContext<'a> {
         stop: &'a Stop,
         listener: &'a mut dyn RunListener,
     ) -> anyhow::Result<RunContext<'a>> {
+        RunContext::start_with_text(plan, &plan::to_toml(plan), origin, stop, listener)
+    }
+
+    /// The same with another text where the plan stands.
+    ///
+    /// # Errors
+    /// As `start_run`.
+    pub(super) fn start_with_text(
+        plan: &Plan,
+        text: &str,
+        origin: RunOrigin,
+        stop: &'a Stop,
+        listener: &'a mut dyn RunListener,
+    ) -> anyhow::Result<RunContext<'a>> {
         let clock = RealClock::start_now();
         let meta = RunMeta {
             name: plan.name.clone(),
@@ -82,7 +96,7 @@ impl<'a> RunContext<'a> {
             load: Some(super::facts::load_request(&plan.load)),
             ..RunMeta::default()
         };
-        let writer = RunWriter::create(&plan.runs_dir, meta, &plan::to_toml(plan))?;
+        let writer = RunWriter::create(&plan.runs_dir, meta, text)?;
         Ok(RunContext {
             clock,
             stop,

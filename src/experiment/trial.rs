@@ -108,33 +108,10 @@ pub(super) fn run_trial(
 ) -> anyhow::Result<Recording> {
     // Where there is less than was asked for, the record says how much there was.
     let scale = place.over.scale.map(|scale| workload.set_scale(scale) as f64);
-    let classes = workload.class_names();
     let load = load_at(plan, place);
-    let options = recorded_options(&plan.workload, workload);
-    let facts = declare_facts(&plan.workload.kind, &options);
-    let arrival = arrival_record(&load, &facts);
-    run.lock_writer().start_trial(Trial {
-        id: trial_id(place),
-        variant: place.variant.clone(),
-        pass: place.pass,
-        block: place.block,
-        value: scale.or(place.over.value),
-        settings: place.settings.iter().cloned().collect(),
-        step: place.step,
-        only_class: place.only_class.as_ref().map(|(_, name)| name.clone()),
-        workload: plan.workload.kind.clone(),
-        facts: Some(facts),
-        options,
-        arrival,
-        offered_per_s: offered_rate(&load),
-        workers: load.own_workers().len(),
-        share: share_record(&load),
-        stages: stage_records(&load),
-        classes: classes.clone(),
-        event_steps: workload.step_names(),
-        began_ns: run.clock.now().0,
-        ..Trial::default()
-    });
+    let trial = describe_trial(run, plan, workload, place, &load);
+    let classes = trial.classes.clone();
+    run.lock_writer().start_trial(Trial { value: scale.or(trial.value), ..trial });
     // What runs class by class is no load that anybody watches.
     let is_shown = place.only_class.is_none();
     if is_shown {
@@ -154,7 +131,11 @@ pub(super) fn run_trial(
             write_looks(run, watch.take_looks());
         }
         if is_shown {
-            run.notify_listener(|listener| listener.interval_ended(interval));
+            let progress = workload.load_progress();
+            run.notify_listener(|listener| {
+                progress.iter().for_each(|progress| listener.load_progressed(progress));
+                listener.interval_ended(interval);
+            });
         }
         let outlook =
             run.lock_watcher().as_mut().and_then(|watcher| watcher.add_interval(interval));
@@ -178,6 +159,41 @@ pub(super) fn run_trial(
     run.lock_writer().end_trial(&recording);
     write_replay_totals(run, workload, place, environment)?;
     Ok(recording)
+}
+
+/// What is known of a load before it begins, which is now.
+pub(super) fn describe_trial(
+    run: &RunContext<'_>,
+    plan: &Plan,
+    workload: &dyn Workload,
+    place: &TrialPosition,
+    load: &LoadPlan,
+) -> Trial {
+    let options = recorded_options(&plan.workload, workload);
+    let facts = declare_facts(&plan.workload.kind, &options);
+    let arrival = arrival_record(load, &facts);
+    Trial {
+        id: trial_id(place),
+        variant: place.variant.clone(),
+        pass: place.pass,
+        block: place.block,
+        value: place.over.value,
+        settings: place.settings.iter().cloned().collect(),
+        step: place.step,
+        only_class: place.only_class.as_ref().map(|(_, name)| name.clone()),
+        workload: plan.workload.kind.clone(),
+        facts: Some(facts),
+        options,
+        arrival,
+        offered_per_s: offered_rate(load),
+        workers: load.own_workers().len(),
+        share: share_record(load),
+        stages: stage_records(load),
+        classes: workload.class_names(),
+        event_steps: workload.step_names(),
+        began_ns: run.clock.now().0,
+        ..Trial::default()
+    }
 }
 
 /// What a workload that repeats a recording keeps of a load beside its times.

@@ -90,6 +90,18 @@ fn assert_measures(target: &Target) {
         assert_eq!(samples(&figures, name).len(), 3, "{name}");
     }
 
+    let rows = ("through-rows", "1000");
+    let given = [("expr", "sha2(n, 256)"), ("expr", "n + 1"), rows, ("passes", "2")];
+    let (recording, figures) = run(&*ready(target, &given).unwrap());
+    assert_eq!((recording.total.event_count(), recording.total.error_count()), (8, 0));
+    assert!(figures.header.starts_with("cost of a row, "), "{}", figures.header);
+    assert_eq!(samples(&figures, "sha2(n, 256)").len(), 2);
+    let of_table = ("through-rows", "e.t");
+    let figures = run(&*ready(target, &[("expr", "id"), of_table, ("passes", "1")]).unwrap()).1;
+    assert_eq!(samples(&figures, "id").len(), 1);
+    assert!(why(target, &[("expr", "n"), of_table]).contains("1054"));
+    assert!(why(target, &[("expr", "1"), ("through-rows", "nosuch")]).contains("1146"));
+
     let given = [("expr", "(select count(*) from t)"), ("passes", "1"), ("per", "2ms")];
     assert!(has_note(&run(&*ready(target, &given).unwrap()).1, "[CACHED] (select count"));
     let given = [("expr", "(select count(*) from t where id < rand() * 50)"), ("passes", "1")];

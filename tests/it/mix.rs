@@ -455,6 +455,60 @@ fn a_server_that_goes_away_ends_the_load_with_its_errors_counted() {
     assert_eq!(record.total.event_count() + record.total.error_count(), 50);
 }
 
+/// Records from `insertstart` on, and new ones behind `recordcount`.
+fn assert_records_of_a_range(server: &Fixture, target: &Target, keys: &str) {
+    let kind = find_kind("ycsb").expect("the kind is listed");
+    let build = |letter: &str, more: &str| {
+        let property =
+            format!("table=ranged,insertstart=500,insertcount=100,recordcount=600{more}");
+        let given = [("workload", letter), ("property", &*property), ("keys", keys)];
+        let given = given.map(|(k, v)| (k.to_owned(), v.to_owned()));
+        kind.build_workload(&check_options(kind, &given).unwrap(), Endpoint::MySql(target))
+    };
+    let of = |letter: &str| build(letter, "").unwrap();
+    prepare(&*of("c"), 2, 7).unwrap();
+    assert_eq!(server.sql("SELECT COUNT(*) FROM ycsb.ranged"), "100");
+    for letter in ["a", "c", "d"] {
+        let record = run(&*of(letter), &events(2, 300, EnginePlan::Threads));
+        let odd: Vec<_> = record.errors.iter().filter(|e| e.error.code != 1213).collect();
+        assert!(odd.is_empty(), "{letter}: {odd:?}");
+    }
+    let stop = Stop::new();
+    let mut job = DataJob { threads: 1, seed: 1, stop: &stop, progress: &mut |_| {} };
+    let judged = of("c").check_data(&mut job).unwrap();
+    assert!(judged.all_hold(), "{judged:?}");
+    let refused = build("c", "0,insertcount=9999").err().expect("it is refused");
+    assert!(refused.to_string().contains("go beyond"), "{refused:#}");
+    cleanup(&*of("c")).unwrap();
+}
+
+/// Values that follow from key and field: another one is an error.
+fn assert_integrity_is_checked(server: &Fixture, target: &Target) {
+    let kind = find_kind("ycsb").expect("the kind is listed");
+    let build = |letter: &str, more: &str| {
+        let property =
+            format!("table=checked,recordcount=200,fieldcount=3,dataintegrity=true{more}");
+        let given = [("workload", letter), ("property", &*property)];
+        let given = given.map(|(k, v)| (k.to_owned(), v.to_owned()));
+        kind.build_workload(&check_options(kind, &given).unwrap(), Endpoint::MySql(target))
+    };
+    prepare(&*build("a", "").unwrap(), 2, 7).unwrap();
+    for (letter, more) in [("a", ""), ("f", ",writeallfields=true"), ("d", ",readallfields=false")]
+    {
+        let record = run(&*build(letter, more).unwrap(), &events(2, 300, EnginePlan::Threads));
+        let odd: Vec<_> = record.errors.iter().filter(|e| e.error.code != 1213).collect();
+        assert!(odd.is_empty(), "{letter}: {odd:?}");
+    }
+    server.sql("UPDATE ycsb.checked SET field2 = 'x'");
+    let record = run(&*build("c", "").unwrap(), &events(1, 50, EnginePlan::Threads));
+    assert_eq!(record.total.error_count(), 50);
+    assert!(record.errors.iter().all(|e| e.error.kind == EventErrorKind::Check));
+    assert!(record.errors[0].first_text.contains("value 3 of the first row is another"));
+    assert!(build("a", ",keys=go").is_ok(), "--keys stands over it");
+    assert!(build("a", ",fieldlengthdistribution=uniform").is_err());
+    cleanup(&*build("a", "").unwrap()).unwrap();
+}
+
 #[test]
 fn ycsb_runs_its_workloads_on_keys_of_either_program() {
     for (number, server) in servers().into_iter().enumerate() {
@@ -502,6 +556,8 @@ fn ycsb_runs_its_workloads_on_keys_of_either_program() {
         assert!(judged(keys).all_hold(), "{:?}", judged(keys));
         let broken: Vec<_> = judged(other).broken().map(|one| one.id.clone()).collect();
         assert_eq!(broken, ["K1", "K3"]);
+        assert_records_of_a_range(&server, &target, keys);
+        assert_integrity_is_checked(&server, &target);
         // Rows that are not there are errors.
         server.sql("DELETE FROM ycsb.usertable WHERE ycsb_key NOT LIKE 'user%1'");
         let record = run(&*of("c", keys), &events(2, 200, EnginePlan::Threads));

@@ -500,6 +500,44 @@ fn latencies_and_other_formats_come_besides() {
 }
 
 #[test]
+fn a_run_is_kept_where_that_is_asked_for() {
+    let server = fixture::mariadb();
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_slap(folder.path());
+    prepare_both(&server, folder.path());
+    let ours = SlapProgram { path: &own, schema: "own", folder: folder.path() };
+    let load = "$S --create-schema=$X -q 'select 1;select nope' -F ';' -c 1,2 -i 2";
+    let plain = ours.run(&server, load);
+    let kept = ours.run(&server, &format!("{load} --runs-dir=$F/runs --name=kept"));
+    assert_eq!((&kept.printed, kept.code), (&plain.printed, Some(3)));
+    assert!(kept.complained.last().unwrap().contains("kept in "), "{kept:?}");
+
+    let run = sweat::archive::latest_run(&folder.path().join("runs")).unwrap();
+    let report = |format: &str| {
+        let mut sweat = Command::new(env!("CARGO_BIN_EXE_sweat"));
+        let found = sweat.arg("report").arg(&run).arg(format).output().unwrap();
+        String::from_utf8_lossy(&found.stdout).into_owned()
+    };
+    let document = report("--format=json");
+    let document: serde_json::Value = serde_json::from_str(&document).expect(&document);
+    assert_eq!(document["run"]["command"], "slap");
+    let trials = document["trials"].as_array().unwrap();
+    let shown = |t: &serde_json::Value| (t["variant"].clone(), t["pass"].clone());
+    let places: Vec<_> = trials.iter().map(shown).collect();
+    let place = |variant: &str, pass: u32| (variant.into(), pass.into());
+    let expected = [("1 client", 1), ("1 client", 2), ("2 clients", 1), ("2 clients", 2)];
+    assert_eq!(places, expected.map(|(variant, pass)| place(variant, pass)));
+    for trial in trials {
+        assert_eq!(trial["events"], trial["workers"], "a good statement of each client");
+        assert_eq!(trial["errors"][0]["code"], 1054, "{trial}");
+        assert_eq!(trial["by_class"][0]["name"], "select ?");
+    }
+    let text = report("--format=text");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(report("--format=html").starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
 fn connects_are_part_of_a_round_and_of_no_statement() {
     let server = fixture::mariadb();
     let folder = tempfile::tempdir().unwrap();

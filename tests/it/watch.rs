@@ -149,9 +149,47 @@ fn a_server_that_stops_leaves_a_gap_and_no_doubled_sample() {
     expect(&world.run(&["report", "latest", "--format", "html"]), 0);
     let page = std::fs::read_to_string(dir.join("report.html")).unwrap();
     assert!(page.contains("id=\"plot-queries\""));
+    assert_other_formats(&world, &classic, &seen);
     let output = world.run(&["report", "latest", "--format", "csv", "--from", "25:00"]);
     expect(&output, 2);
     assert!(err(&output).contains("it can't show a watch"), "{}", err(&output));
+}
+
+/// What gnuplot, awk and people who want raw looks get of a watch; and the files of a capture script as a report.
+fn assert_other_formats(world: &World, classic: &Path, seen: &[(u64, f64)]) {
+    let report = |words: &[&str]| {
+        let output = world.run(&[&["report"][..], words].concat());
+        expect(&output, 0);
+        out(&output)
+    };
+    let plotted = report(&["latest", "--format", "gnuplot"]);
+    let rows = plotted.lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(rows + 1, seen.len(), "{plotted}");
+    let file = world.dir.path().join("span");
+    std::fs::write(&file, report(&["latest", "--format", "classic"])).unwrap();
+    let rows = awk(&[file]);
+    assert_eq!(rows.len(), seen.len(), "{rows:?}");
+    let queries: Vec<f64> = rows.iter().map(|row| row[5].parse().unwrap()).collect();
+    assert_eq!(queries, seen.iter().map(|(_, queries)| *queries).collect::<Vec<_>>());
+
+    let own = report(&[classic.to_str().unwrap(), "--format", "json"]);
+    let own: serde_json::Value = serde_json::from_str(&own).unwrap();
+    assert_eq!(own["samples"], awk(&classic_files(classic, "-status")).len(), "{own:#}");
+    assert!(own["server"].as_str().unwrap().starts_with("files of a capture script in "));
+
+    let (ms, queries) = seen[1];
+    let at = sweat::base::calendar::format_utc(ms * 1_000_000);
+    let local = sweat::base::kernel::local_time(ms / 1000).unwrap();
+    let clock = format!("{:02}:{:02}:{:02}", local.hour, local.minute, local.second);
+    let looks = report(&["latest", "--at", &clock, "--format", "json"]);
+    let looks: serde_json::Value = serde_json::from_str(&looks).unwrap();
+    let looks = looks["looks"].as_array().unwrap().iter();
+    let status = looks.clone().find(|look| look["probe"] == "status").unwrap();
+    assert_eq!((&status["at"], &status["numbers"]["Queries"]), (&at.into(), &queries.into()));
+    let text = report(&["latest", "--at", &clock]);
+    assert!(text.starts_with("Looks nearest to ") && text.contains("\nprocesslist, "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    expect(&world.run(&["report", "latest", "--at", "1999-01-01T00:00"]), 2);
 }
 
 #[test]
@@ -282,6 +320,12 @@ fn values_of_others_stay_out_of_all_files_unless_asked_for() {
     });
 }
 
+/// A process that does nothing for long.
+#[expect(clippy::disallowed_methods, reason = "the test needs a process to watch")]
+fn fixture_process() -> std::process::Child {
+    Command::new("sleep").arg("600").spawn().expect("sleep runs")
+}
+
 #[test]
 fn a_watch_ends_by_a_file_a_key_or_a_mistake() {
     let (world, server) = (World::new(), fixture::mariadb());
@@ -295,6 +339,21 @@ fn a_watch_ends_by_a_file_a_key_or_a_mistake() {
     let (output, _) = end(child, LONG);
     expect(&output, 0);
     assert!(err(&output).contains(&format!("until {named} is removed")), "{}", err(&output));
+
+    let mut process = fixture_process();
+    let pid = process.id().to_string();
+    let child = world.start(&words(&socket, &["--name", "bound", "--pid", &pid]));
+    until("it began", || {
+        sweat::archive::list_runs(&world.runs()).unwrap().iter().any(|(_, m)| m.name == "bound")
+    });
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let (output, _) = end(child, LONG);
+    expect(&output, 0);
+    assert!(err(&output).contains(&format!("until process {pid} ends")), "{}", err(&output));
+    let output = world.run(&words(&socket, &["--pid", &pid]));
+    expect(&output, 2);
+    assert!(err(&output).contains(&format!("there is no process {pid}")), "{}", err(&output));
 
     let child = world.start(&words(&socket, &["--name", "typed"]));
     until("it began", || {

@@ -36,7 +36,7 @@ pub use text::{
     caveat_explanation_text, caveat_list_text, format_paragraph, shorten_cell, stall_cause_text,
     truncate_text,
 };
-pub use watch::{WATCH_FORMATS, write_watch};
+pub use watch::{CLASSIC, WATCH_FORMATS, WATCH_ONLY_FORMATS, write_watch};
 
 use std::io::{self, Write};
 

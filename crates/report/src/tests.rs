@@ -204,7 +204,13 @@ fn the_schema_check_can_fail() {
 }
 
 /// The part of JSON Schema that ours uses; keys that the schema doesn't name are wrong too.
-fn conform(value: &Value, schema: &Value, root: &Value, at: &str, wrong: &mut Vec<String>) {
+pub(crate) fn conform(
+    value: &Value,
+    schema: &Value,
+    root: &Value,
+    at: &str,
+    wrong: &mut Vec<String>,
+) {
     if let Some(name) = schema["$ref"].as_str().and_then(|r| r.strip_prefix("#/$defs/")) {
         return conform(value, &root["$defs"][name], root, at, wrong);
     }

@@ -1,7 +1,8 @@
 //! The load in plain lines: one per interval.
 
-use crate::analysis::number_format::{UNKNOWN, format_number, format_time};
+use crate::analysis::number_format::{UNKNOWN, format_count, format_number, format_time};
 use crate::analysis::{LiveInterval, SteadyOutlook, steady_in_words};
+use crate::workload::JobProgress;
 
 /// `[   3 s]  3 998 events/s  p50 1.92 ms  p95 ...`
 pub(super) fn interval_line(beat: &LiveInterval) -> String {
@@ -29,6 +30,18 @@ pub(super) fn interval_line(beat: &LiveInterval) -> String {
     line
 }
 
+/// `[   3 s]  select_key  212 of 858 rounds (25 %)`
+pub(super) fn work_line(at_s: f64, progress: &JobProgress) -> String {
+    format!("[{at_s:>5.0} s]  {}", work_text(progress))
+}
+
+/// `select_key  212 of 858 rounds (25 %)`
+pub(in super::super) fn work_text(progress: &JobProgress) -> String {
+    let JobProgress { label, done, total, unit } = progress;
+    let percent = 100.0 * *done as f64 / (*total).max(1) as f64;
+    format!("{label}  {} of {} {unit} ({percent:.0} %)", format_count(*done), format_count(*total))
+}
+
 /// `[  70 s]  steady from 20.0 s on at 5 000 events/s (known to 0.80 %)`
 pub(super) fn outlook_line(outlook: &SteadyOutlook) -> String {
     format!("[{:>5.0} s]  {}", outlook.at_s, steady_in_words(&outlook.steady))
@@ -37,6 +50,13 @@ pub(super) fn outlook_line(outlook: &SteadyOutlook) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_work_names_what_is_under_way() {
+        let label = "select_key".to_owned();
+        let progress = JobProgress { label, done: 212, total: 858, unit: "rounds" };
+        assert_eq!(work_line(3.0004, &progress), "[    3 s]  select_key  212 of 858 rounds (25 %)");
+    }
 
     #[test]
     fn a_line_says_what_the_interval_felt_like() {

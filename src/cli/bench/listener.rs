@@ -26,6 +26,8 @@ pub(in super::super) struct TerminalListener<'a> {
     variant: DisplayMode,
     /// Loads begun so far.
     loads: u32,
+    /// How far the load is, if it is a work that comes to an end.
+    work: Option<JobProgress>,
 }
 
 /// How intervals are shown.
@@ -64,6 +66,7 @@ impl<'a> TerminalListener<'a> {
             progress: flags::progress_line(args, context),
             variant,
             loads: 0,
+            work: None,
         }
     }
 
@@ -114,23 +117,32 @@ impl RunListener for TerminalListener<'_> {
     fn load_started(&mut self, _classes: &[String]) {
         self.progress.finish();
         self.loads += 1;
+        self.work = None;
         if !self.display.start_load() && matches!(self.variant, DisplayMode::Live) {
             self.variant = DisplayMode::Lines;
         }
     }
 
+    fn load_progressed(&mut self, progress: &JobProgress) {
+        self.display.set_work(progress);
+        self.work = Some(progress.clone());
+    }
+
     fn interval_ended(&mut self, interval: &Interval) {
         let Some(beat) = self.display.add_interval(interval).last_interval() else { return };
+        let line = || match &self.work {
+            // Events that are unlike each other have no rate.
+            Some(work) => lines::work_line(beat.at_s, work),
+            None => lines::interval_line(beat),
+        };
         match self.variant {
             DisplayMode::Quiet | DisplayMode::Live => {}
             // A closed stdout ends the program when the summary is printed; the load itself goes on.
-            DisplayMode::Lines => {
-                drop(self.context.print_output(&format!("{}\n", lines::interval_line(beat))))
-            }
+            DisplayMode::Lines => drop(self.context.print_output(&format!("{}\n", line()))),
             DisplayMode::Stream => {
                 self.context.print_message(&stream::interval_json(beat, self.loads))
             }
-            DisplayMode::Aside => self.context.print_message(&lines::interval_line(beat)),
+            DisplayMode::Aside => self.context.print_message(&line()),
         }
     }
 

@@ -91,6 +91,11 @@ impl LiveLoadView {
         lock_state(&self.shared).screen.set_outlook(outlook);
     }
 
+    /// Takes in what the load is at; the next drawing shows it.
+    pub(super) fn set_work(&mut self, text: String) {
+        lock_state(&self.shared).screen.set_work(text);
+    }
+
     /// Shows the state of the load, unless something was drawn just now: then a little later.
     pub(super) fn draw(&mut self, stats: &LiveStats) {
         self.update(|screen| screen.set_stats(stats));

@@ -51,6 +51,8 @@ pub(in crate::cli) struct LoadScreen {
     frozen: Option<LiveStats>,
     /// How steady the load is, if that is to end it.
     outlook: Option<String>,
+    /// What the load is at, if it is a work that comes to an end.
+    work: Option<String>,
     pane: ScreenPane,
     is_help: bool,
     is_stopping: bool,
@@ -88,6 +90,7 @@ impl LoadScreen {
         LoadScreen {
             outlook: header.load.until_steady.then(|| FIRST_OUTLOOK.to_owned()),
             header,
+            work: None,
             stats: LiveStats::default(),
             frozen: None,
             pane: ScreenPane::default(),
@@ -124,6 +127,10 @@ impl LoadScreen {
 
     pub(super) fn set_outlook(&mut self, outlook: &SteadyOutlook) {
         self.outlook = Some(steady_in_words(&outlook.steady));
+    }
+
+    pub(super) fn set_work(&mut self, text: String) {
+        self.work = Some(text);
     }
 
     pub(super) fn toggle_freeze(&mut self) {
@@ -193,6 +200,9 @@ impl LoadScreen {
             rows.push(ScreenRow { rank: 2, line: self.step_line(beat.at_s, width) });
         }
         rows.push(ScreenRow { rank: 0, line: self.title_line(beat.at_s, width) });
+        if let Some(work) = &self.work {
+            rows.push(named(1, "work", work.chars().take(room).collect()));
+        }
         let done = self.done_share(stats, beat.at_s);
         rows.extend(
             done.map(|share| ScreenRow { rank: 4, line: self.progress_line(share, width) }),

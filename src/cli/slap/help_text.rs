@@ -22,7 +22,8 @@ pub(super) fn program_help() -> String {
          mysql clients; --defaults-file, --defaults-extra-file, --no-defaults, ... first.\n\n\
          Examples:\n  \
          sweat slap -a -c 1,8,64 --number-of-queries=1000 -S /run/mysqld/mysqld.sock\n  \
-         sweat slap -q queries.sql --create-schema=shop -c 8 -i 3 -v\n",
+         sweat slap -q queries.sql --create-schema=shop -c 8 -i 3 -v\n  \
+         sweat slap -q queries.sql --create-schema=shop --runs-dir=runs\n",
         of(false),
         of(true)
     )

@@ -23,7 +23,9 @@ use super::context::CliContext;
 use super::exit::CommandOutcome;
 use crate::base::{Stop, StopReason};
 use crate::client::Target;
-use crate::experiment::{SlapFailure, SlapObserver, run_slap};
+use crate::experiment::{
+    RunOrigin, SlapArchive, SlapFailure, SlapObserver, run_archived_slap, run_slap,
+};
 use crate::plan::RefusedError;
 use printer::SlapPrinter;
 use reader::SlapWords;
@@ -64,7 +66,8 @@ pub(super) fn command() -> Command {
             "Examples:\n  \
              sweat slap -a -c 1,8,64 --number-of-queries=1000 -S /run/mysqld/mysqld.sock\n  \
              sweat slap -q queries.sql --create-schema=shop -c 8 -i 3 -v\n  \
-             sweat slap -q 'select 1' --create-schema=shop --rate=500 --time=30s",
+             sweat slap -q 'select 1' --create-schema=shop --rate=500 --time=30s\n  \
+             sweat slap -q queries.sql --create-schema=shop -c 8 --runs-dir=runs",
         )
 }
 
@@ -161,7 +164,7 @@ fn run_settings(settings: SlapSettings, call: &SlapCall, stop: &Stop) -> u8 {
             return FAILED;
         }
     };
-    let SlapSettings { plan, output, .. } = settings;
+    let SlapSettings { plan, output, kept, .. } = settings;
     let is_classic = plan.is_classic;
     let printer = Arc::new(SlapPrinter::new(output, program));
     printer.print_start(&plan);
@@ -169,7 +172,22 @@ fn run_settings(settings: SlapSettings, call: &SlapCall, stop: &Stop) -> u8 {
         let printer = printer.clone();
         Arc::new(move |event| printer.print_event(event))
     };
-    let ran = run_slap(&plan, target.as_ref(), &observer, stop);
+    let ran = match (target.as_ref(), kept) {
+        (Some(target), Some((runs_dir, name))) => {
+            let origin = RunOrigin {
+                command: NAME.into(),
+                command_line: Some(call.line.clone()),
+                defaults: Vec::new(),
+            };
+            let archive = SlapArchive { runs_dir, name, origin };
+            run_archived_slap(&plan, target, archive, &observer, stop).and_then(|finished| {
+                let dir = finished.dir.display();
+                print_complaint(&format!("{program}: kept in {dir}; sweat report {dir} shows it"));
+                finished.error.map_or(Ok(()), Err)
+            })
+        }
+        (target, _) => run_slap(&plan, target, &observer, stop),
+    };
     let code = match &ran {
         Ok(()) if stop.reason() == Some(StopReason::Interrupted) => {
             CommandOutcome::Interrupted.exit_code()

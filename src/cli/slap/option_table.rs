@@ -96,6 +96,8 @@ pub(super) const OPTIONS: &[SlapOption] = &[
     ours("time", Text, "Length of a round, as in 30s"),
     ours("order", Text, "each, shared (by all clients), random [each]"),
     ours("format", Text, "text, json, html [text]"),
+    ours("runs-dir", Text, "Keep the run in a new folder in this one"),
+    ours("name", Text, "Name in that folder's name [slap]"),
     ours("allow", Text, "drop: a schema that sweat did not make may go"),
     ours("as-mysqlslap", Switch, "Do as mysqlslap does where sweat differs"),
     letter("host", 'h', Text, ""),

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::FAILED;
@@ -54,6 +54,8 @@ pub(super) struct SlapSettings {
     /// `None` if nothing is to be connected to.
     pub(super) address: Option<AddressPlan>,
     pub(super) output: SlapOutput,
+    /// The folder of run folders and the run's name, if it is kept.
+    pub(super) kept: Option<(PathBuf, String)>,
 }
 
 impl SlapSettings {
@@ -125,7 +127,9 @@ impl SlapSettings {
         for name in IGNORED_OPTIONS.iter().filter(|name| words.is_typed(name)) {
             super::print_complaint(&format!("{program}: --{name} is passed over"));
         }
-        Ok(SlapSettings { plan, address: (!only_print).then_some(address), output })
+        let name = words.given("name").unwrap_or("slap").to_owned();
+        let kept = words.given("runs-dir").map(|dir| (PathBuf::from(dir), name));
+        Ok(SlapSettings { plan, address: (!only_print).then_some(address), output, kept })
     }
 }
 

@@ -1,16 +1,18 @@
 //! The rounds of mysqlslap: for each engine, each number of clients and each iteration, the data made anew and the list run by
-//! new sessions. Nothing is kept in a run folder.
+//! new sessions. A run is kept in a run folder where that is asked for.
 //! Never knows: words, texts, exit codes.
 
+mod loader;
 mod plan;
 
+pub use loader::{SlapArchive, run_archived_slap};
 pub use plan::{
     AroundRounds, QueryCount, RoundData, SlapEngine, SlapEvent, SlapFailure, SlapObserver, SlapPlan,
 };
 
 use std::sync::Arc;
 
-use super::bare_load::{LoadListener, NoSessionError, run_bare_load};
+use super::bare_load::NoSessionError;
 use crate::analysis::SlapBlock;
 use crate::base::reactor::block_on;
 use crate::base::{Clock as _, RealClock, Stop};
@@ -21,6 +23,7 @@ use crate::server::run_shell_command;
 use crate::workload::slap::{
     QueryLimit, SessionNote, SlapLoad, SlapWorkload, StatementList, StatementOrder,
 };
+use loader::{BareLoader, RoundLoad, RoundLoader, RoundPlace};
 
 /// A table by which a schema is known to be one that `sweat slap` made.
 const MARK: &str = "_sweat_slap";
@@ -36,12 +39,22 @@ pub fn run_slap(
     observer: &SlapObserver,
     stop: &Stop,
 ) -> anyhow::Result<()> {
+    run_rounds(plan, target, &mut BareLoader, observer, stop)
+}
+
+fn run_rounds(
+    plan: &SlapPlan,
+    target: Option<&Target>,
+    loader: &mut dyn RoundLoader,
+    observer: &SlapObserver,
+    stop: &Stop,
+) -> anyhow::Result<()> {
     let control = match target {
         // The session that cleans up does so after Ctrl-C, too.
         Some(target) => Some(ControlSession::open(target).map_err(SlapFailure::Connect)?),
         None => None,
     };
-    let mut runner = RoundRunner { plan, target, control, observer, stop, has_made: false };
+    let mut runner = RoundRunner { plan, target, control, loader, observer, stop, has_made: false };
     let ran = runner.run_engines();
     if ran.is_err() && runner.has_made && !plan.is_classic && !plan.keeps_schema {
         // What went wrong is told; what can't be dropped stays for the next run.
@@ -68,6 +81,7 @@ struct RoundRunner<'a> {
     plan: &'a SlapPlan,
     target: Option<&'a Target>,
     control: Option<ControlSession>,
+    loader: &'a mut dyn RoundLoader,
     observer: &'a SlapObserver,
     stop: &'a Stop,
     /// The schema is there and was made by us.
@@ -155,15 +169,15 @@ impl RoundRunner<'_> {
         let mut load = self.plan.load.clone();
         load.limit = limit;
         load.keys = Arc::new(keys);
-        let clock = RealClock::start_now();
         match self.target {
             None => {
+                let clock = RealClock::start_now();
                 load.describe_sessions(block.clients, &mut |note| told(note));
                 block.add_time(clock.now().to_seconds());
             }
             Some(target) => {
                 load.listener = self.plan.tells_statements.then(|| Arc::new(told) as _);
-                self.run_load(load, target, &clock, block)?;
+                self.run_load(load, target, block)?;
             }
         }
         self.run_list(around.post_queries.as_ref())?;
@@ -172,21 +186,18 @@ impl RoundRunner<'_> {
 
     /// The measured part: from before the first connect to behind the last close.
     fn run_load(
-        &self,
+        &mut self,
         load: SlapLoad,
         target: &Target,
-        clock: &RealClock,
         block: &mut SlapBlock,
     ) -> anyhow::Result<()> {
         let mut address = target.plan().clone();
         address.database = Some(self.plan.schema.clone());
         let workload = SlapWorkload::new(load, target.with_plan(&address)?);
         let pace = LoadPlan { workers: block.clients, ..self.plan.pace.clone() };
-        let seed = clock.origin_unix_ns();
-        let listener = LoadListener { started: &mut || (), interval: &mut |_| () };
-        let began = clock.now();
-        let ran = run_bare_load(&pace, seed, &workload, self.stop, listener);
-        let seconds = clock.now().since(began).to_seconds();
+        let pass = u32::try_from(block.rounds_ms.len() + 1).unwrap_or(u32::MAX);
+        let place = RoundPlace { engine: &block.engine, clients: block.clients, pass };
+        let RoundLoad { seconds, ran } = self.loader.run_load(place, &pace, &workload, self.stop);
         match ran {
             Ok(recording) => {
                 if let Some(why) = &recording.failure {

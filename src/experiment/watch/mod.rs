@@ -22,6 +22,7 @@ use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::Target;
 use crate::plan::{ProbePlan, WatchPlan};
 use crate::probe::{ProbeSample, Sampler, find_probes};
+use crate::server::sandbox::ProcessId;
 use classic::ClassicCapture;
 use heavy::HeavyLooks;
 use recorder::WatchRecorder;
@@ -121,7 +122,10 @@ pub fn run_watch(
     let heavy = wants_heavy.then(|| HeavyLooks::start(target, !plan.is_unredacted)).transpose()?;
     listener.watch_started(writer.dir(), &server);
     let mut recorder = WatchRecorder::new(plan, writer, room, listener);
-    let run = WatchRun { plan, target, stop, clock, heavy: heavy.as_ref() };
+    let process = plan.pid.map(|pid| ProcessId::from_pid(pid).ok_or(pid));
+    let process =
+        process.transpose().map_err(|pid| anyhow::anyhow!("there is no process {pid}"))?;
+    let run = WatchRun { plan, target, stop, clock, process, heavy: heavy.as_ref() };
     let end = loop {
         match run.run_segment(&mut recorder)? {
             SegmentEnd::Rotated => {}
@@ -155,6 +159,8 @@ struct WatchRun<'a> {
     stop: &'a Stop,
     /// Of the whole watch.
     clock: RealClock,
+    /// The process with whose end it ends.
+    process: Option<ProcessId>,
     heavy: Option<&'a HeavyLooks>,
 }
 
@@ -202,7 +208,8 @@ impl WatchRun<'_> {
             return Some(SegmentEnd::Stopped);
         }
         let is_gone = self.plan.while_file.as_ref().is_some_and(|file| !file.exists());
-        if is_gone || self.time_left() == Nanos(0) {
+        let has_ended = self.process.as_ref().is_some_and(|process| !process.is_alive());
+        if is_gone || has_ended || self.time_left() == Nanos(0) {
             return Some(SegmentEnd::Through);
         }
         let offset_s = clock.wall_offset_s();

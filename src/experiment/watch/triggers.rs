@@ -57,7 +57,7 @@ impl TriggerState {
     /// may.
     pub(super) fn observe(&mut self, sample: &ProbeSample, unix_ns: u64) -> TriggerSign {
         let began = *self.began.get_or_insert(unix_ns);
-        let Some(raw) = number_of(sample, &self.trigger.counter) else {
+        let Some(raw) = value_of(sample, &self.trigger) else {
             let is_late = unix_ns.saturating_sub(began) > UNSEEN.0;
             if self.last.is_none() && is_late && !self.is_told {
                 self.is_told = true;
@@ -96,11 +96,28 @@ impl TriggerState {
     }
 }
 
-fn number_of(sample: &ProbeSample, name: &str) -> Option<f64> {
-    let (SampleValues::Numbers(numbers) | SampleValues::Mixed(numbers, _)) = &sample.values else {
-        return None;
-    };
-    numbers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
+/// Behind the name of a probe: how long its look took, milliseconds.
+const TOOK: &str = "took_ms";
+
+/// What a sample says of the number that a trigger waits for.
+fn value_of(sample: &ProbeSample, trigger: &Trigger) -> Option<f64> {
+    let of_probe = trigger.row_text().filter(|(probe, _)| probe.eq_ignore_ascii_case(sample.probe));
+    let is_seen = !matches!(sample.values, SampleValues::Gap(_));
+    match (&sample.values, of_probe) {
+        (_, Some((_, text))) if is_seen && text.eq_ignore_ascii_case(TOOK) => {
+            Some(sample.ended.since(sample.began).to_seconds() * 1000.0)
+        }
+        (SampleValues::Table(_, rows), Some((_, text))) => {
+            let text = text.to_ascii_lowercase();
+            let holds = |cell: &String| cell.to_ascii_lowercase().contains(&text);
+            Some(rows.iter().filter(|row| row.iter().any(holds)).count() as f64)
+        }
+        (SampleValues::Numbers(numbers) | SampleValues::Mixed(numbers, _), _) => {
+            let is_named = |name: &str| name.eq_ignore_ascii_case(&trigger.counter);
+            numbers.iter().find(|(name, _)| is_named(name)).map(|(_, value)| *value)
+        }
+        _ => None,
+    }
 }
 
 /// How many incidents began on this day.
@@ -201,6 +218,25 @@ mod tests {
         assert_eq!(fires("threads_running > 50 for 3s", &values), [7]);
         assert_eq!(fires("Threads_running > 50", &values), [1, 2, 4, 5, 6, 7]);
         assert_eq!(fires("rate(Threads_running) >= 59", &values), [1]);
+    }
+
+    #[test]
+    fn rows_and_the_time_of_a_look_count() {
+        let sees = |text: &str, sample: &ProbeSample| {
+            let mut state = TriggerState::new(&Trigger::parse(text).unwrap());
+            state.observe(sample, SECOND)
+        };
+        let rows = ["Waiting for table lock", "sending", "waiting for commit"];
+        let rows = rows.map(|state| vec!["7".to_owned(), state.to_owned()]).to_vec();
+        let columns = ["ID", "STATE"].map(str::to_owned).to_vec();
+        let values = SampleValues::Table(columns, rows);
+        let list = ProbeSample { probe: "processlist", values, ..look(1, 0.0) };
+        assert_eq!(sees("processlist(waiting for table) >= 1", &list), TriggerSign::Fired(1.0));
+        assert_eq!(sees("processlist.Waiting > 1", &list), TriggerSign::Fired(2.0));
+        assert_eq!(sees("processlist(nothing) > 0", &list), TriggerSign::Quiet);
+        let slow = ProbeSample { ended: Nanos(SECOND + SECOND / 4), ..look(1, 0.0) };
+        assert_eq!(sees("status.took_ms > 200", &slow), TriggerSign::Fired(250.0));
+        assert_eq!(sees("host.took_ms > 200", &slow), TriggerSign::Quiet);
     }
 
     #[test]

@@ -79,7 +79,10 @@ pub use types::{
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
 pub use warmed::WarmedRecord;
-pub use watch::{ClassicFiles, ClassicStamp, SegmentPlace, WatchEvent, WatchReader, WatchWriter};
+pub use watch::{
+    ClassicFiles, ClassicStamp, ForeignWatch, SegmentPlace, WatchEvent, WatchReader, WatchWriter,
+    read_foreign_watch, status_look_text,
+};
 pub use writer::RunWriter;
 
 /// Version of the folder's layout; a reader refuses newer ones.

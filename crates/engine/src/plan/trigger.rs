@@ -1,4 +1,5 @@
-//! When a watch keeps more than its samples: `Threads_running > 50 for 3s`, `rate(Innodb_row_lock_waits) > 100`.
+//! When a watch keeps more than its samples: `Threads_running > 50 for 3s`, `rate(Innodb_row_lock_waits) > 100`,
+//! `processlist(Waiting for table) > 5`, `status.took_ms > 200`.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,7 +15,7 @@ const EXAMPLE: &str = "as in 'Threads_running > 50 for 3s' or 'rate(Innodb_row_l
 /// A condition on a number that a probe samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trigger {
-    /// Name of the number; its case does not matter.
+    /// Name of the number, or `PROBE(TEXT)`; its case does not matter.
     pub counter: String,
     /// Whether what it grows by per second is meant.
     pub is_rate: bool,
@@ -60,9 +61,15 @@ impl Trigger {
             None => (subject, false),
         };
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        let is_rows = |text: &str| {
+            text.split_once('(').is_some_and(|(probe, rest)| {
+                let text = rest.strip_suffix(')').unwrap_or_default().trim();
+                !probe.is_empty() && probe.chars().all(is_name) && !text.is_empty()
+            })
+        };
         match counter {
             "" => return Err(wrong("the name of a number is missing before it".to_owned())),
-            name if !name.chars().all(is_name) => {
+            name if !name.chars().all(is_name) && !is_rows(name) => {
                 return Err(wrong(format!("`{name}` is not the name of a number")));
             }
             _ => {}
@@ -81,6 +88,14 @@ impl Trigger {
             return Err(wrong("behind the comparison stands no number".to_owned()));
         };
         Ok(Trigger { counter: counter.to_owned(), is_rate, relation, bound, time })
+    }
+
+    /// The probe whose rows are counted, and the text that these hold: `processlist(Waiting)` or `processlist.Waiting`.
+    pub fn row_text(&self) -> Option<(&str, &str)> {
+        match self.counter.split_once('(') {
+            Some((probe, rest)) => Some((probe, rest.strip_suffix(')').unwrap_or(rest).trim())),
+            None => self.counter.split_once('.'),
+        }
     }
 
     /// Whether a value is what it waits for.
@@ -121,12 +136,24 @@ mod tests {
     }
 
     #[test]
+    fn rows_are_counted_by_a_text_that_they_hold() {
+        let trigger = Trigger::parse("processlist( Waiting for table ) > 5 for 2s").unwrap();
+        assert_eq!(trigger.row_text(), Some(("processlist", "Waiting for table")));
+        assert_eq!(trigger.to_string(), "processlist( Waiting for table ) > 5 for 2s");
+        let trigger = Trigger::parse("processlist.Waiting > 5").unwrap();
+        assert_eq!(trigger.row_text(), Some(("processlist", "Waiting")));
+        assert_eq!(Trigger::parse("a > 5").unwrap().row_text(), None);
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (text, why) in [
             ("Threads_running", "it has no comparison"),
             ("> 5", "the name of a number is missing"),
             ("a = 5", "a comparison is one of"),
             ("rate(a > 5", "`rate(` has no `)`"),
+            ("processlist() > 5", "is not the name of a number"),
+            ("processlist(x > 5", "is not the name of a number"),
             ("a b > 5", "`a b` is not the name of a number"),
             ("a > x", "stands no number"),
             ("a > inf", "stands no number"),

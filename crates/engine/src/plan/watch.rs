@@ -22,6 +22,8 @@ pub struct WatchPlan {
     pub time: Option<Duration>,
     /// It ends when this file is gone.
     pub while_file: Option<PathBuf>,
+    /// It ends when this process does.
+    pub pid: Option<u32>,
     /// A new segment begins at each multiple of this time on the wall clock.
     pub rotate: Duration,
     /// Where to write the files of the old kind of capture script, too.
@@ -62,6 +64,7 @@ impl Default for WatchPlan {
             every: Duration::from_secs(5),
             time: None,
             while_file: None,
+            pid: None,
             rotate: Duration::from_secs(3600),
             classic_dir: None,
             is_unredacted: false,
@@ -90,6 +93,9 @@ impl WatchPlan {
         }
         if let Some(file) = &self.while_file {
             add("while-file", &file.display().to_string());
+        }
+        if let Some(pid) = self.pid {
+            add("pid", &pid.to_string());
         }
         if let Some(dir) = &self.classic_dir {
             add("classic", &dir.display().to_string());

@@ -264,6 +264,10 @@ pub trait Workload: Send + Sync {
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>>;
     /// A load begins; its workers come next.
     fn start_load(&self) {}
+    /// How far the load under way is, and with what: for workloads whose events are pieces of one work.
+    fn load_progress(&self) -> Option<JobProgress> {
+        None
+    }
     /// What the workload's own rules ask of the load that has ended.
     fn audit_load(&self) -> Option<LoadAudit> {
         None

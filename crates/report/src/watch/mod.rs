@@ -1,5 +1,6 @@
 //! A span of a watch as text, JSON or a page.
 
+mod gnuplot;
 mod json;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,16 @@ use crate::analysis::{WatchFindings, WatchStall, WatchUnit};
 use super::{ReportDetail, ReportStyle, html};
 
 /// Formats that a watch has.
-pub const WATCH_FORMATS: &[&str] = &["text", "json", "html"];
+pub const WATCH_FORMATS: &[&str] = &["text", "json", "html", GNUPLOT, CLASSIC];
+/// Those that only a watch has, each with a line about it. The samples themselves are not findings: who reads them writes the
+/// last one.
+pub const WATCH_ONLY_FORMATS: &[(&str, &str)] = &[
+    (GNUPLOT, "of a watch: a line per interval for gnuplot"),
+    (CLASSIC, "of a watch: its status as capture scripts write it"),
+];
+const GNUPLOT: &str = "gnuplot";
+/// The samples of the status as a capture script writes them.
+pub const CLASSIC: &str = "classic";
 
 /// Writes a span of a watch in a format of [`WATCH_FORMATS`].
 ///
@@ -30,6 +40,7 @@ pub fn write_watch(
     match format {
         "json" => json::write_json(found, out),
         "html" => html::write_watch_page(found, out),
+        GNUPLOT => gnuplot::write_intervals(found, out),
         _ => text::write_text(found, style.detail == ReportDetail::Full, out),
     }
 }

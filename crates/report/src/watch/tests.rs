@@ -65,6 +65,38 @@ fn json_has_every_interval() {
 }
 
 #[test]
+fn json_is_as_its_schema_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/watch-v1.json");
+    let schema: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut none = Vec::new();
+    write_watch(&WatchFindings::default(), "json", ReportStyle::default(), &mut none).unwrap();
+    for text in [shown("json"), String::from_utf8(none).unwrap()] {
+        let mut wrong = Vec::new();
+        let found = serde_json::from_str(&text).unwrap();
+        crate::tests::conform(&found, &schema, &schema, "watch", &mut wrong);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+    // Each column is in the schema, and no other.
+    let intervals = &schema["properties"]["intervals"]["items"]["properties"];
+    let mut known: Vec<&str> = crate::analysis::WATCH_COLUMNS.iter().map(|c| c.id).collect();
+    known.extend(["ended", "seconds", "missing"]);
+    known.sort_unstable();
+    assert_eq!(intervals.as_object().unwrap().keys().collect::<Vec<_>>(), known);
+}
+
+#[test]
+fn gnuplot_has_the_columns_of_the_old_analysis_first() {
+    let text = shown("gnuplot");
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert!(lines[0].starts_with("#ts date time load QPS selects_per_s"), "{text}");
+    assert!(lines[1].starts_with("1795384805 2026-11-23 03:30:05 ? 1000.00 ? "), "{text}");
+    assert_eq!(lines.len(), 8);
+    let columns = |line: &str| line.split(' ').count();
+    assert!(lines.iter().all(|line| columns(line) == columns(lines[0])), "{text}");
+}
+
+#[test]
 fn the_page_has_a_plot_per_subject_and_escapes_what_it_is_told() {
     let page = shown("html");
     assert!(page.contains("id=\"plot-queries\"") && page.contains("id=\"plot-threads\""));
@@ -77,7 +109,7 @@ fn the_page_has_a_plot_per_subject_and_escapes_what_it_is_told() {
 fn a_span_without_samples_says_so() {
     let mut out = Vec::new();
     let none = WatchFindings::default();
-    for format in WATCH_FORMATS {
+    for format in ["json", "html", "gnuplot", "text"] {
         write_watch(&none, format, ReportStyle::default(), &mut out).unwrap();
     }
     assert!(String::from_utf8(out).unwrap().contains("no samples of the server's counters"));

@@ -24,6 +24,7 @@ pub(super) const COUNTERS: &[&str] = &[
     "process.cpu_user_s",
     "process.cpu_system_s",
     "cpu.busy_s",
+    "load.over_1_min",
 ];
 
 /// Places of those that others need.
@@ -115,6 +116,7 @@ pub const WATCH_COLUMNS: &[WatchColumn] = &[
     column("pool_dirty_share", "dirty share of pool", WatchUnit::Share, DirtyShare),
     column("server_cpu_cores", "server CPU, cores", WatchUnit::Cores, Rate(&[19, 20])),
     column("machine_cpu_cores", "machine CPU, cores", WatchUnit::Cores, Rate(&[21])),
+    column("load_1_min", "load over 1 min", WatchUnit::Cores, Gauge(22)),
 ];
 
 impl WatchColumn {
@@ -164,6 +166,7 @@ mod tests {
             (14, "Innodb_row_lock_waits"),
             (20, "process.cpu_system_s"),
             (21, "cpu.busy_s"),
+            (22, "load.over_1_min"),
         ] {
             assert_eq!(COUNTERS[place], name);
         }

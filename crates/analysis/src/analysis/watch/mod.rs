@@ -23,6 +23,8 @@ const GAP: f64 = 1.5;
 pub struct WatchTable {
     /// By wall time of the tick; a clock that was set back begins a new stretch.
     ticks: BTreeMap<(u64, u64), TickReading>,
+    /// Nothing is known of the time between two segments.
+    is_apart: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +117,11 @@ impl WatchFindings {
 }
 
 impl WatchTable {
+    /// Samples whose segments are collections with nothing in between.
+    pub fn of_collections() -> WatchTable {
+        WatchTable { is_apart: true, ..WatchTable::default() }
+    }
+
     /// Forgets all but the last ticks.
     pub fn keep_last(&mut self, ticks: usize) {
         while self.ticks.len() > ticks {
@@ -149,13 +156,16 @@ impl WatchTable {
 
 /// Everything there is to say about the samples of a table; what is known from elsewhere is filled in by the caller.
 pub fn analyse_watch(table: &WatchTable) -> WatchFindings {
-    let looks: Vec<(f64, &Readings)> =
-        table.ticks.values().filter_map(|tick| Some((tick.at_s?, &tick.values))).collect();
+    let ticks = table.ticks.iter();
+    let looks: Vec<(f64, &Readings, u64)> =
+        ticks.filter_map(|(key, tick)| Some((tick.at_s?, &tick.values, key.0))).collect();
+    let is_pair = |pair: &&[(f64, &Readings, u64)]| !table.is_apart || pair[0].2 == pair[1].2;
+    let pairs = || looks.windows(2).filter(is_pair);
     let spacings: Vec<f64> =
-        looks.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|s| *s > 0.0).collect();
+        pairs().map(|pair| pair[1].0 - pair[0].0).filter(|s| *s > 0.0).collect();
     let interval_s = median(&spacings);
     let mut rows: Vec<WatchRow> = Vec::new();
-    for pair in looks.windows(2) {
+    for pair in pairs() {
         let seconds = pair[1].0 - pair[0].0;
         if seconds <= 0.0 {
             continue;

@@ -51,6 +51,16 @@ fn nothing_is_subtracted_across_a_restart_or_a_clock_that_is_set_back() {
 }
 
 #[test]
+fn nothing_is_said_of_the_time_between_collections() {
+    let mut table = WatchTable::of_collections();
+    for (stretch, at, queries) in [(1, 0, 0.0), (1, 1, 10.0), (2, 60, 900.0), (2, 61, 920.0)] {
+        table.add_sample(stretch, T0, &sample(at, 0, &[("Queries", queries)]));
+    }
+    let found = analyse_watch(&table);
+    assert_eq!((rates(&found), found.missing()), (vec![Some(10.0), Some(20.0)], 0));
+}
+
+#[test]
 fn probes_of_one_tick_are_one_row() {
     let mut table = WatchTable::default();
     for (at, queries, cpu, reads) in [(0, 0.0, 1.0, 10.0), (5, 10.0, 3.5, 20.0)] {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::writer::{append_once, write_whole};
-use crate::archive::ArchiveError;
+use crate::archive::{ArchiveError, Counters};
 use crate::base::kernel::{LocalTime, local_time};
 use crate::base::private;
 use crate::probe::ClassicLook;
@@ -82,6 +82,15 @@ impl ClassicFiles {
         }
         Ok(())
     }
+}
+
+/// A sample of the status as it stands in the first of the files: its line `TS`, and the server's numbers.
+pub fn status_look_text(stamp: &ClassicStamp, numbers: &Counters) -> String {
+    // Names with a dot are those of other probes.
+    let of_server = numbers.iter().filter(|(name, _)| !name.contains('.'));
+    let rows: Vec<(String, String)> =
+        of_server.map(|(name, value)| (name.clone(), value.to_string())).collect();
+    stamp_line(stamp, &local_of(stamp.unix_ns)) + &table_text(&rows)
 }
 
 fn local_of(unix_ns: u64) -> LocalTime {

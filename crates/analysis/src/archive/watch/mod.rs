@@ -3,12 +3,14 @@
 //! Start reading at [`WatchWriter`] and [`WatchReader`].
 
 mod classic;
+mod foreign;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub use classic::{ClassicFiles, ClassicStamp};
+pub use classic::{ClassicFiles, ClassicStamp, status_look_text};
+pub use foreign::{ForeignWatch, read_foreign_watch};
 pub use reader::{SegmentPlace, WatchReader};
 pub use writer::WatchWriter;
 

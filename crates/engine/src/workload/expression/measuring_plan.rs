@@ -10,6 +10,7 @@ use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::{self, Feature, ResultSet, ServerProduct, Session, Target, ValueSort};
 use crate::plan::Mistake;
 
+use super::row_source::{ROWS_BEGIN, RowSource};
 use super::sample_book::EvaluationTime;
 use super::settings::ExpressionSettings;
 use crate::workload::thread_clock::ThreadClock;
@@ -29,7 +30,10 @@ const MOST_ROUNDS: u64 = 1_000_000_000_000;
 /// Functions that MySQL 9.6 moved into a component.
 const CLASSIC_HASHES: [&str; 3] = ["md5", "sha1", "sha"];
 const LEFTOVERS: &str = "SELECT ID, USER, TIME FROM {processlist} \
-    WHERE INFO LIKE '/* sweat %*/ SELECT BENCHMARK(%' AND ID <> CONNECTION_ID()";
+    WHERE (INFO LIKE '/* sweat %*/ SELECT BENCHMARK(%' OR INFO LIKE '/* sweat %*/ {rows}%') \
+    AND ID <> CONNECTION_ID()";
+/// Ended by MariaDB's limit, by MySQL's.
+const LIMIT_CODES: [u16; 2] = [1969, 3024];
 
 /// The statements of a load.
 #[derive(Debug, Default)]
@@ -42,6 +46,8 @@ pub(super) struct MeasuringPlan {
     pub fuse: Option<String>,
     /// After how long it does.
     pub fuse_time: Nanos,
+    /// Whether it is over rows, not in a loop.
+    pub is_by_rows: bool,
     /// Why it is wall time that counts; `None` where it is CPU time.
     pub wall_reason: Option<&'static str>,
     /// What must be known of the expressions.
@@ -94,7 +100,11 @@ impl MeasuringPlan {
     ) -> anyhow::Result<MeasuringPlan> {
         let mut session = target.connect(stop)?;
         let identity = session.identity().clone();
-        let mut plan = MeasuringPlan { leftovers: leftovers(&mut session), ..Default::default() };
+        let mut plan = MeasuringPlan {
+            leftovers: leftovers(&mut session),
+            is_by_rows: settings.rows.is_some(),
+            ..Default::default()
+        };
         if !settings.effects {
             plan.setup.extend(identity.feature_text(Feature::ReadOnlySession).map(str::to_owned));
         }
@@ -113,11 +123,16 @@ impl MeasuringPlan {
                 None
             }
         };
+        let loop_kind = match &settings.rows {
+            Some(source) => LoopKind::Rows { source, count: count_rows(source, &mut session)? },
+            None => LoopKind::Benchmark,
+        };
         let mut search = RoundSearch {
             session: &mut session,
             clock,
             run: format!("{:x}", std::process::id()),
             per: settings.per.into(),
+            loop_kind,
         };
         let mut sorts: Vec<ValueSort> = Vec::new();
         let mut measured = Vec::new();
@@ -133,6 +148,8 @@ impl MeasuringPlan {
                 let name = format!("baseline {literal}");
                 plan.slots.push(search.find_rounds(name, literal, None)?);
             }
+            let literal = settings.baseline.as_deref().unwrap_or(literal_of(sort));
+            plan.notes.extend(search.describe_access(expr, literal)?);
             measured.push((expr, sorts.iter().position(|s| *s == sort)));
         }
         for (expr, baseline) in measured {
@@ -159,7 +176,8 @@ fn literal_of(sort: ValueSort) -> &'static str {
 /// Statements of ours that other sessions run, in words. An account that may not look sees its own only.
 fn leftovers(session: &mut Session) -> Option<String> {
     let table = session.identity().feature_text(Feature::Processlist)?;
-    let found = session.query_rows(&LEFTOVERS.replace("{processlist}", table)).ok()?;
+    let asked = LEFTOVERS.replace("{processlist}", table).replace("{rows}", ROWS_BEGIN);
+    let found = session.query_rows(&asked).ok()?;
     let of = |row: usize| {
         let value = |column| found.text_value(row, column).unwrap_or_default();
         format!("session {} of {} for {} s", value(0), value(1), value(2))
@@ -167,11 +185,52 @@ fn leftovers(session: &mut Session) -> Option<String> {
     let list: Vec<String> = (0..found.rows.len()).map(of).collect();
     (!list.is_empty()).then(|| {
         format!(
-            "[LEFTOVER] a BENCHMARK() of another sweat is still running: {}; if no session waits \
+            "[LEFTOVER] a statement of another sweat is still running: {}; if no session waits \
              for it, KILL QUERY ends it",
             list.join(", ")
         )
     })
+}
+
+/// Rows of a table, which must have some.
+fn count_rows(source: &RowSource, session: &mut Session) -> anyhow::Result<u64> {
+    let name = match source {
+        RowSource::Generated(rows) => return Ok(*rows),
+        RowSource::Table(name) => name,
+    };
+    let place = "--through-rows";
+    let counted = session.query_scalar(&format!("SELECT COUNT(*) FROM {name}"));
+    let counted = counted.map_err(|error| Mistake::new(place, error.to_string()))?;
+    match counted.and_then(|text| text.parse().ok()) {
+        Some(rows) if rows > 0 => Ok(rows),
+        _ => Err(Mistake::new(place, format!("the table {name} has no rows")).into()),
+    }
+}
+
+/// What computes an expression again and again within a statement.
+#[derive(Clone, Copy)]
+enum LoopKind<'a> {
+    /// BENCHMARK(), as often as fills the time.
+    Benchmark,
+    /// A sum over so many rows.
+    Rows { source: &'a RowSource, count: u64 },
+}
+
+impl LoopKind<'_> {
+    fn statement(self, run: &str, rounds: u64, expr: &str) -> String {
+        match self {
+            LoopKind::Benchmark => benchmark_statement(run, &rounds.to_string(), expr),
+            LoopKind::Rows { source, .. } => source.statement(run, expr),
+        }
+    }
+
+    /// Rounds of a statement, where they are given.
+    fn fixed_rounds(self) -> Option<u64> {
+        match self {
+            LoopKind::Benchmark => None,
+            LoopKind::Rows { count, .. } => Some(count),
+        }
+    }
 }
 
 /// Finds how many rounds of an expression fill a statement.
@@ -181,15 +240,45 @@ struct RoundSearch<'a> {
     /// Stands in each statement, so that it can be found.
     run: String,
     per: Nanos,
+    loop_kind: LoopKind<'a>,
 }
 
 impl RoundSearch<'_> {
+    fn explain(&mut self, expr: &str) -> anyhow::Result<ResultSet> {
+        let statement = self.loop_kind.statement("", 1, expr);
+        let explained = self.session.query_rows(&format!("EXPLAIN FORMAT=TRADITIONAL {statement}"));
+        explained.map_err(|error| self.explain_error(expr, error))
+    }
+
+    /// Says so where an expression makes the server read a table another way than the literal does.
+    fn describe_access(&mut self, expr: &str, literal: &str) -> anyhow::Result<Option<String>> {
+        let LoopKind::Rows { source: RowSource::Table(_), .. } = self.loop_kind else {
+            return Ok(None);
+        };
+        let index = |explained: &ResultSet| explained.text_value(0, explained.column_index("key")?);
+        let (own, base) = (index(&self.explain(expr)?), index(&self.explain(literal)?));
+        let name = |index: &Option<String>| match index {
+            Some(index) => format!("by the index {index}"),
+            None => "without an index".to_owned(),
+        };
+        Ok((own != base).then(|| {
+            format!(
+                "[ACCESS] {expr}: rows are read {}, those of the baseline {}; the difference is \
+                 in the cost",
+                name(&own),
+                name(&base)
+            )
+        }))
+    }
+
     /// Whether the server knows the expression, what it gives, whether it is computed each time.
     fn look_at(&mut self, expr: &str, notes: &mut Vec<String>) -> anyhow::Result<ValueSort> {
-        let explain = format!("EXPLAIN FORMAT=TRADITIONAL {}", benchmark_statement("", "1", expr));
-        let explained = self.session.query_rows(&explain);
-        let explained = explained.map_err(|error| self.explain_error(expr, error))?;
-        let prepared = block_on(self.session.prepare_captured(&format!("SELECT ({expr})")));
+        let explained = self.explain(expr)?;
+        let from = match self.loop_kind {
+            LoopKind::Benchmark => String::new(),
+            LoopKind::Rows { source, .. } => format!(" FROM {}", source.from_clause()),
+        };
+        let prepared = block_on(self.session.prepare_captured(&format!("SELECT ({expr}){from}")));
         let prepared = prepared.map_err(|error| self.explain_error(expr, error))?;
         let sort = prepared.first_value_sort().unwrap_or(ValueSort::Text);
         block_on(self.session.close_statement(prepared.prepared))?;
@@ -239,6 +328,9 @@ impl RoundSearch<'_> {
             1305 => Mistake::new(expr, format!("[MISSING] {text}"))
                 .hint("is it spelled right, and in this database?"),
             1046 => Mistake::new(expr, text).hint("name one with -D"),
+            code if LIMIT_CODES.contains(code) && self.loop_kind.fixed_rounds().is_some() => {
+                Mistake::new(expr, "takes longer than 5 s for all rows").hint("use fewer rows")
+            }
             _ => Mistake::new(expr, text),
         }
         .into()
@@ -251,7 +343,10 @@ impl RoundSearch<'_> {
         expr: &str,
         baseline: Option<usize>,
     ) -> anyhow::Result<BenchmarkSlot> {
-        let mut rounds = 1;
+        let fixed = self.loop_kind.fixed_rounds();
+        let mut rounds = fixed.unwrap_or(1);
+        let next_rounds =
+            |rounds, took, per| if fixed.is_some() { None } else { next_rounds(rounds, took, per) };
         let best = loop {
             let mut best = self.run_once(expr, rounds)?;
             if best.0 >= Nanos::from(LONGEST_TRY) && rounds == 1 {
@@ -274,13 +369,13 @@ impl RoundSearch<'_> {
         let per_round = |ns: u64| ns as f64 / rounds as f64;
         let expected =
             EvaluationTime { wall_ns: per_round(best.0.0), cpu_ns: best.1.map(per_round) };
-        let sql = benchmark_statement(&self.run, &rounds.to_string(), expr);
+        let sql = self.loop_kind.statement(&self.run, rounds, expr);
         Ok(BenchmarkSlot { name, sql, rounds, expected, baseline })
     }
 
     /// Wall time of a statement, and CPU time of its thread.
     fn run_once(&mut self, expr: &str, rounds: u64) -> anyhow::Result<(Nanos, Option<u64>)> {
-        let sql = benchmark_statement(&self.run, &rounds.to_string(), expr);
+        let sql = self.loop_kind.statement(&self.run, rounds, expr);
         let ran = || self.clock.as_ref().and_then(ThreadClock::ran_ns);
         let (before, clock) = (ran(), RealClock::start_now());
         let result = self.session.query_rows(&sql);
@@ -323,8 +418,10 @@ fn next_rounds(rounds: u64, took: Nanos, per: Nanos) -> Option<u64> {
 /// What a plan says of the expression's subqueries: BENCHMARK() keeps the result of one that depends on nothing.
 fn describe_reads(expr: &str, explained: &ResultSet) -> Option<String> {
     let column = explained.column_index("select_type")?;
-    let kinds: Vec<String> =
-        (1..explained.rows.len()).filter_map(|row| explained.text_value(row, column)).collect();
+    let kinds = (1..explained.rows.len()).filter_map(|row| explained.text_value(row, column));
+    // Rows that are made up are no subqueries of the expression.
+    let made_up = ["PRIMARY", "DERIVED", "UNION", "UNION RESULT"];
+    let kinds: Vec<String> = kinds.filter(|kind| !made_up.contains(&&**kind)).collect();
     let is_kept = |kind: &String| !kind.contains("DEPENDENT") && !kind.contains("UNCACHEABLE");
     match kinds.as_slice() {
         [] => None,
@@ -391,6 +488,7 @@ mod tests {
         };
         let said = |kinds: &[&str]| describe_reads("e", &explained(kinds)).unwrap_or_default();
         assert_eq!(said(&["SIMPLE"]), "");
+        assert_eq!(said(&["PRIMARY", "PRIMARY", "DERIVED", "UNION"]), "");
         assert!(said(&["PRIMARY", "SUBQUERY"]).starts_with("[CACHED] e"));
         assert!(said(&["PRIMARY", "UNCACHEABLE SUBQUERY"]).starts_with("[READS] e"));
         assert!(said(&["PRIMARY", "SUBQUERY", "DEPENDENT SUBQUERY"]).starts_with("[READS] e"));

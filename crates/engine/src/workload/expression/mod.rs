@@ -1,7 +1,9 @@
-//! What an expression costs the server: `SELECT BENCHMARK(N, E)` again and again, in turn with a literal whose cost is the loop's own.
+//! What an expression costs the server: `SELECT BENCHMARK(N, E)`, or one over rows, again and again, in turn with a literal
+//! whose cost is that of the loop itself.
 //! Never knows: when events are due, what is made of the samples.
 
 mod measuring_plan;
+mod row_source;
 mod sample_book;
 mod settings;
 mod worker;
@@ -28,7 +30,7 @@ impl WorkloadKind for ExpressionKind {
         "expression"
     }
     fn help_line(&self) -> &'static str {
-        "what an SQL expression costs, with BENCHMARK()"
+        "what an SQL expression costs, with BENCHMARK() or over rows"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         settings::option_specs()
@@ -37,7 +39,11 @@ impl WorkloadKind for ExpressionKind {
         Some(EXPR)
     }
     fn example_args(&self) -> &'static [&'static str] {
-        &["--sandbox 'sha1(@x)' 'md5(@x)'", "-h db1 -u bench -p 'crc32(@x)'"]
+        &[
+            "--sandbox 'sha1(@x)' 'md5(@x)'",
+            "-h db1 -u bench -p 'crc32(@x)'",
+            "--sandbox 'md5(n)' 'sha2(n,256)' --through-rows=100000",
+        ]
     }
     fn ends_by_itself(&self) -> bool {
         true
@@ -109,7 +115,10 @@ impl Workload for ExpressionWorkload {
         Ok(())
     }
     fn describe_statements(&self) -> StatementPreview {
-        let shown = |expr: &String| measuring_plan::benchmark_statement("RUN", "N", expr);
+        let shown = |expr: &String| match &self.settings.rows {
+            Some(rows) => rows.statement("RUN", expr),
+            None => measuring_plan::benchmark_statement("RUN", "N", expr),
+        };
         let load = self.settings.expressions.iter().map(shown).collect();
         StatementPreview { prepare: Vec::new(), load }
     }

@@ -107,7 +107,10 @@ impl SampleBook {
 }
 
 fn header(plan: &MeasuringPlan, by_cpu: bool) -> String {
-    let what = "cost of an evaluation, the loop's own taken off";
+    let what = match plan.is_by_rows {
+        true => "cost of a row, that of one with a literal taken off",
+        false => "cost of an evaluation, the loop's own taken off",
+    };
     match plan.wall_reason {
         _ if by_cpu => format!("{what}: CPU time of the server's thread"),
         Some(why) => format!("{what}: wall time, as {why}; whatever else ran there is in it"),

@@ -5,6 +5,8 @@ use std::time::Duration;
 use crate::client::ValueSort;
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 
+use super::row_source::RowSource;
+
 /// The option that holds the expressions.
 pub(super) const EXPR: &str = "expr";
 /// Most expressions of one load.
@@ -29,6 +31,8 @@ pub(super) struct ExpressionSettings {
     pub passes: u64,
     /// Whether expressions may change something.
     pub effects: bool,
+    /// Rows to compute them for, in place of BENCHMARK().
+    pub rows: Option<RowSource>,
 }
 
 pub(super) fn option_specs() -> Vec<OptionSpec> {
@@ -43,6 +47,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("per", Time, "50ms", "length of a statement"),
         spec("passes", Count, "20", "times through all expressions; 0: no end"),
         spec("effects", Switch, "off", "let expressions assign and write"),
+        spec("through-rows", Text, "", "over N made-up rows (column n), or a table's"),
     ]
 }
 
@@ -91,6 +96,7 @@ impl ExpressionSettings {
             per,
             passes,
             effects,
+            rows: options.given_text("through-rows").map(RowSource::parse).transpose()?,
         })
     }
 }
@@ -141,6 +147,9 @@ mod tests {
         let why = settings(&[]).unwrap_err().to_string();
         assert!(why.contains("nothing to measure"), "{why}");
         assert!(settings(&[("expr", "1"), ("per", "1m")]).is_err());
+        assert!(settings(&[("expr", "1"), ("through-rows", "1500")]).is_err());
+        let rows = settings(&[("expr", "1"), ("through-rows", "2k")]).unwrap().rows;
+        assert_eq!(rows, Some(RowSource::Generated(2_000)));
         assert!(settings(&[("expr", &"1\n".repeat(17))]).is_err());
     }
 

@@ -20,7 +20,8 @@ use crate::plan::{Mistake, OptionSpec, Options};
 use crate::recorder::{MeasuredFigures, WorkloadFacts};
 
 use super::{
-    BoxedWorker, DataJob, Endpoint, StatementPreview, WorkerContext, Workload, WorkloadKind,
+    BoxedWorker, DataJob, Endpoint, JobProgress, StatementPreview, WorkerContext, Workload,
+    WorkloadKind,
 };
 
 use self::round_book::RoundBook;
@@ -104,6 +105,11 @@ impl Workload for MicroWorkload {
     }
     fn start_load(&self) {
         *self.lock_book() = RoundBook::default();
+    }
+    fn load_progress(&self) -> Option<JobProgress> {
+        let (slot, done) = self.lock_book().under_way?;
+        let label = self.settings.operations.get(slot)?.name.to_owned();
+        Some(JobProgress { label, done, total: self.settings.all_rounds(), unit: "rounds" })
     }
     fn load_figures(&self) -> Option<MeasuredFigures> {
         Some(self.lock_book().sum_up(&self.settings))

@@ -37,6 +37,8 @@ struct OperationRounds {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoundBook {
     operations: Vec<OperationRounds>,
+    /// The operation that runs, by its place, and how many rounds of all have ended.
+    pub under_way: Option<(usize, u64)>,
     /// Why there is no CPU time; `None` where there is.
     pub wall_reason: Option<&'static str>,
 }

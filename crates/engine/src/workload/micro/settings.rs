@@ -53,6 +53,11 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
 }
 
 impl MicroSettings {
+    /// Rounds of all operations, with those of the first pass, which is in no figure.
+    pub(super) fn all_rounds(&self) -> u64 {
+        (self.rounds + 1) * self.operations.len() as u64
+    }
+
     /// Checks the options.
     ///
     /// # Errors

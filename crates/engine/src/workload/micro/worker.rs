@@ -165,7 +165,7 @@ impl Worker for MicroWorker<'_> {
 
     async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
         let slots = self.slots.len() as u64;
-        while self.place < (self.work.settings.rounds + 1) * slots {
+        while self.place < self.work.settings.all_rounds() {
             self.slot = slot_at(self.place, slots);
             if self.slots[self.slot].1 != CountState::Ended {
                 return Some(now);
@@ -177,6 +177,7 @@ impl Worker for MicroWorker<'_> {
 
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
         let class = ClassId(self.slot as _);
+        self.work.lock_book().under_way = Some((self.slot, self.place));
         let count = self.count();
         let session = self.session.as_mut().expect("open comes before any event");
         let limit = self.work.settings.limit;

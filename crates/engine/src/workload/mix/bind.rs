@@ -361,6 +361,12 @@ impl<'s> ValueBinder<'s> {
             RuleSpec::YcsbKey { number, form } => {
                 DrawRule::YcsbKey { number: self.bind_formula(number)?, form: *form }
             }
+            RuleSpec::YcsbText { key, prefix, field, length } => DrawRule::YcsbText {
+                key: self.bind_formula(key)?,
+                prefix: prefix.as_bytes().into(),
+                field: self.bind_formula(field)?,
+                length: *length as usize,
+            },
         })
     }
 

@@ -265,6 +265,27 @@ pub(super) enum DrawRule {
         number: SlotFormula,
         form: YcsbKeyForm,
     },
+    YcsbText {
+        key: SlotFormula,
+        prefix: Box<[u8]>,
+        field: SlotFormula,
+        length: usize,
+    },
+}
+
+/// Fills a text that holds `KEY:FIELD` as YCSB does where it checks values: colons and hashes of all before them, those of Java's
+/// strings, up to this length.
+pub(super) fn fill_ycsb_text(text: &mut Vec<u8>, length: usize) {
+    let (mut hash, mut hashed) = (0_i32, 0);
+    while text.len() < length {
+        text.push(b':');
+        for byte in &text[hashed..] {
+            hash = hash.wrapping_mul(31).wrapping_add(i32::from(*byte));
+        }
+        hashed = text.len();
+        write_scalar(Scalar::Int(i64::from(hash)), text);
+    }
+    text.truncate(length);
 }
 
 /// A piece of a template.
@@ -307,6 +328,10 @@ impl DrawRule {
             DrawRule::Computed(formula)
             | DrawRule::Hash(formula)
             | DrawRule::YcsbKey { number: formula, .. } => of(formula),
+            DrawRule::YcsbText { key, field, .. } => {
+                of(key);
+                of(field);
+            }
             DrawRule::Template(parts) => parts.iter().for_each(|part| {
                 if let DrawPart::Value(formula, _) = part {
                     of(formula);
@@ -447,6 +472,17 @@ mod tests {
             (0..count).map(|n| (n as f64 - mean) * (permutation.apply(n) as f64 - mean)).sum();
         let rho = sum * 12.0 / (count as f64 * (count as f64 * count as f64 - 1.0));
         assert!(rho.abs() < 0.02, "{rho}");
+    }
+
+    #[test]
+    fn texts_that_ycsb_checks_follow_from_key_and_field() {
+        // Computed apart from this, with the hash of Java's strings.
+        let mut text = b"user1:field0".to_vec();
+        fill_ycsb_text(&mut text, 40);
+        assert_eq!(String::from_utf8(text).unwrap(), "user1:field0:-1268391216:957204686:-1707");
+        let mut short = b"user1:field0".to_vec();
+        fill_ycsb_text(&mut short, 5);
+        assert_eq!(short, b"user1");
     }
 
     #[test]

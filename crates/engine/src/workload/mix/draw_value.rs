@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use super::draw::{
-    DrawPart, DrawRule, GrowingSampler, SlotFormula, draw_length, hash_bytes, write_scalar,
-    ycsb_key_number,
+    DrawPart, DrawRule, GrowingSampler, SlotFormula, draw_length, fill_ycsb_text, hash_bytes,
+    write_scalar, ycsb_key_number,
 };
 use super::formula::Scalar;
 use super::pieces::date_of_days;
@@ -82,6 +82,14 @@ impl DrawContext<'_, '_> {
             }
             DrawRule::Computed(formula) => cell.set_scalar(self.state.evaluate(formula)),
             DrawRule::YcsbKey { number, form } => self.draw_ycsb_key(number, *form, cell),
+            DrawRule::YcsbText { key, prefix, field, length } => {
+                cell.kind = CellKind::Text;
+                write_scalar(self.state.evaluate(key), &mut cell.text);
+                cell.text.push(b':');
+                cell.text.extend_from_slice(prefix);
+                write_scalar(self.state.evaluate(field), &mut cell.text);
+                fill_ycsb_text(&mut cell.text, *length);
+            }
             DrawRule::Hash(formula) => {
                 write_scalar(self.state.evaluate(formula), &mut cell.text);
                 let hash = hash_bytes(cell.text.iter().copied());

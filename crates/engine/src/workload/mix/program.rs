@@ -62,14 +62,15 @@ pub(super) struct StatementPlan {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExpectPlan {
     pub(super) counts: ExpectSpec,
-    pub(super) value: Option<SlotFormula>,
+    /// The values of the first row, from the first column on.
+    pub(super) values: Vec<SlotFormula>,
 }
 
 impl StatementPlan {
     /// Whether its rows are looked into.
     pub(super) fn is_captured(&self) -> bool {
         let expect = &self.expect;
-        !self.keeps.is_empty() || expect.value.is_some() || expect.counts.columns.is_some()
+        !self.keeps.is_empty() || !expect.values.is_empty() || expect.counts.columns.is_some()
     }
 }
 
@@ -308,14 +309,15 @@ impl ProgramCompiler<'_> {
             }
         }
         let kept = self.compile_keeps(spec);
-        let value = spec.expect.value.as_deref().and_then(|text| {
+        let mut values = Vec::new();
+        for text in spec.expect.value.iter().chain(&spec.expect.values) {
             let bound = self.binder.bind_formula(&expected_value(text));
-            self.take(&spec.place, bound)
-        });
+            values.extend(self.take(&spec.place, bound));
+        }
         if failed {
             return None;
         }
-        let expect = ExpectPlan { counts: spec.expect.clone(), value };
+        let expect = ExpectPlan { counts: spec.expect.clone(), values };
         let prepared = (!is_text).then(|| prepared_text(&pieces));
         let is_read = is_read_statement(&pieces);
         let place = spec.place.clone();

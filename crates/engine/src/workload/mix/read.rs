@@ -205,9 +205,21 @@ pub(super) fn read_values(section: &PlanSection<'_>) -> Vec<ValueSpec> {
 }
 
 /// Keys that each name a rule.
-const RULE_KEYS: [&str; 13] = [
-    "int", "real", "text", "pattern", "template", "pick", "unique", "uuid", "time", "of", "expr",
-    "hash", "ycsb",
+const RULE_KEYS: [&str; 14] = [
+    "int",
+    "real",
+    "text",
+    "pattern",
+    "template",
+    "pick",
+    "unique",
+    "uuid",
+    "time",
+    "of",
+    "expr",
+    "hash",
+    "ycsb",
+    "ycsb-text",
 ];
 
 fn read_value(name: String, section: &PlanSection<'_>) -> Option<ValueSpec> {
@@ -259,6 +271,12 @@ fn read_rule(section: &PlanSection<'_>, depth: usize) -> Option<RuleSpec> {
             let number = read_formula(section, "ycsb")?;
             Some(RuleSpec::YcsbKey { number, form })
         }
+        "ycsb-text" => Some(RuleSpec::YcsbText {
+            key: read_formula(section, "ycsb-text")?,
+            prefix: section.read_text("prefix").unwrap_or_else(|| "field".to_owned()),
+            field: read_formula(section, "field")?,
+            length: section.read_count("length", 1, LONGEST_TEXT)?,
+        }),
         _ => read_formula(section, "hash").map(RuleSpec::Hash),
     }
 }
@@ -452,6 +470,7 @@ pub(super) fn longest_text(rule: &RuleSpec) -> u64 {
             LengthSpec::LogNormal { median, .. } => (median * 8.0).min(LONGEST_TEXT as f64) as u64,
         },
         RuleSpec::Pattern(pattern) => pattern.len() as u64,
+        RuleSpec::YcsbText { length, .. } => *length,
         RuleSpec::Template(parts) => 64 * parts.len() as u64,
         RuleSpec::Mixture(rules) => {
             rules.iter().map(|(_, rule)| longest_text(rule)).max().unwrap_or(0)

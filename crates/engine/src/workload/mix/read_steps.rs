@@ -185,6 +185,10 @@ fn read_expect(section: &PlanSection<'_>) -> ExpectSpec {
         affected: check("affected"),
         columns: check("columns"),
         value: section.read_text("value"),
+        values: match section.has_key("values") {
+            true => section.read_texts("values").unwrap_or_default(),
+            false => Vec::new(),
+        },
     };
     section.check_unknown_keys();
     expect

@@ -292,9 +292,9 @@ impl<'w> StatementSession<'w> {
                 return Err(self.note_unmet(plan, COLUMNS, &what));
             }
         }
-        if let Some(expected) = &expect.value {
+        for (column, expected) in expect.values.iter().enumerate() {
             values.ensure_formula(expected);
-            self.check_value(plan, values.evaluate(expected))?;
+            self.check_value(plan, column, values.evaluate(expected))?;
         }
         Ok(())
     }
@@ -302,26 +302,32 @@ impl<'w> StatementSession<'w> {
     fn check_value(
         &mut self,
         plan: &StatementPlan,
+        column: usize,
         expected: Scalar<'_>,
     ) -> Result<(), EventError> {
         self.text.clear();
         write_scalar(expected, &mut self.text);
-        let mut first = true;
+        let mut at = 0;
         let mut is_met = false;
         if let Some(result) = self.results.results().first() {
             let text = &self.text;
             result.for_each_value_with(0, &mut self.scratch, &mut |value| {
-                if std::mem::take(&mut first) {
+                if at == column {
                     is_met = match value {
                         None => expected == Scalar::Null,
                         Some(value) => expected != Scalar::Null && value == &text[..],
                     };
                 }
+                at += 1;
             });
         }
-        match is_met {
-            true => Ok(()),
-            false => Err(self.note_unmet(plan, VALUE, &"the first value is another")),
+        match (is_met, column) {
+            (true, _) => Ok(()),
+            (false, 0) => Err(self.note_unmet(plan, VALUE, &"the first value is another")),
+            (false, column) => {
+                let what = format_args!("value {} of the first row is another", column + 1);
+                Err(self.note_unmet(plan, VALUE, &what))
+            }
         }
     }
 

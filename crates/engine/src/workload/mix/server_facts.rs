@@ -121,6 +121,10 @@ fn for_each_rule_formula(rule: &RuleSpec, told: &mut dyn FnMut(&NamedFormula)) {
         RuleSpec::Computed(formula)
         | RuleSpec::Hash(formula)
         | RuleSpec::YcsbKey { number: formula, .. } => told(formula),
+        RuleSpec::YcsbText { key, field, .. } => {
+            told(key);
+            told(field);
+        }
         RuleSpec::Mixture(rules) => {
             rules.iter().for_each(|(_, rule)| for_each_rule_formula(rule, told));
         }

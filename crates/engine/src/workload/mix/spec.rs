@@ -152,6 +152,13 @@ pub(super) enum RuleSpec {
         number: NamedFormula,
         form: YcsbKeyForm,
     },
+    /// What YCSB stores in a field where it checks values: it follows from key and field.
+    YcsbText {
+        key: NamedFormula,
+        prefix: String,
+        field: NamedFormula,
+        length: u64,
+    },
 }
 
 /// What is behind `user` in a key of YCSB.
@@ -317,6 +324,8 @@ pub(super) struct ExpectSpec {
     pub(super) columns: Option<CountCheck>,
     /// The first value of the first row.
     pub(super) value: Option<String>,
+    /// The values of the first row, from the first column on.
+    pub(super) values: Vec<String>,
 }
 
 /// A condition on a count.

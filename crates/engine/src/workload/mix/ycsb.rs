@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::draw::ycsb_key_number;
 use super::import::ycsb::{
-    YcsbProperties, core_workload, parse_properties, unknown_property, write_mix,
+    RecordRange, YcsbProperties, core_workload, parse_properties, unknown_property, write_mix,
 };
 use super::spec::YcsbKeyForm;
 use super::{MixWorkload, read};
@@ -94,6 +94,8 @@ fn gather_properties(options: &Options) -> Result<YcsbProperties, Mistake> {
     if let Some(records) = options.text("records").map(|_| options.count("records")) {
         all.insert("recordcount".to_owned(), records.to_string());
     }
+    check_range(&all)?;
+    check_integrity(&all)?;
     match unknown_property(&all) {
         None => Ok(all),
         Some((name, hint)) => {
@@ -103,10 +105,41 @@ fn gather_properties(options: &Options) -> Result<YcsbProperties, Mistake> {
     }
 }
 
+/// Refuses records beyond `recordcount`, as YCSB does.
+fn check_range(properties: &YcsbProperties) -> Result<(), Mistake> {
+    let RecordRange { first, count } = RecordRange::from_properties(properties);
+    let all = properties.get("recordcount").and_then(|text| text.parse::<f64>().ok());
+    let all = all.map_or(1000, |all| all as u64).max(1);
+    match first.checked_add(count) {
+        Some(end) if end <= all => Ok(()),
+        _ => {
+            let why =
+                format!("insertstart {first} and insertcount {count} go beyond {all} records");
+            Err(Mistake::new("--property", why).hint("raise recordcount (--records)"))
+        }
+    }
+}
+
+/// Refuses values to be checked where they can't be: as in YCSB they have one length; go-ycsb makes others.
+fn check_integrity(properties: &YcsbProperties) -> Result<(), Mistake> {
+    let is = |name: &str, value: &str| properties.get(name).is_some_and(|given| given == value);
+    let mistake =
+        |why: &str, hint: &str| Err(Mistake::new("--property dataintegrity=true", why).hint(hint));
+    match is("dataintegrity", "true") {
+        true if is("keys", "go") => {
+            mistake("go-ycsb makes other values than YCSB", "leave it out, or use --keys=java")
+        }
+        true if properties.get("fieldlengthdistribution").is_some_and(|law| law != "constant") => {
+            mistake("it needs fields of one length", "leave out fieldlengthdistribution")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Which keys the table of a workload shall have.
 pub(super) struct TableKeys {
     table: String,
-    records: u64,
+    records: RecordRange,
     kind: YcsbKeyForm,
 }
 
@@ -151,14 +184,19 @@ impl TableKeys {
             (_, "go") => YcsbKeyForm::Go,
             _ => YcsbKeyForm::Java,
         };
-        let records = of("recordcount", "1000").parse().unwrap_or(1000).max(1);
+        let records = RecordRange::from_properties(properties);
         TableKeys { table: super::import::name_of(&of("table", "usertable")), records, kind }
     }
 
-    /// Whose keys the table has: by the row of the number 1, which each of them calls something else.
+    /// The number of the row that tells whose keys the table has: 0 has the same key in both programs.
+    fn telling_number(&self) -> u64 {
+        self.records.first.max(1)
+    }
+
+    /// Whose keys the table has: by a row that each of them calls something else.
     fn find_kind(&self, session: &mut Session) -> anyhow::Result<Option<YcsbKeyForm>> {
         for kind in YcsbKeyForm::ALL {
-            if self.count_rows(session, kind, &[1])? > 0 {
+            if self.count_rows(session, kind, &[self.telling_number()])? > 0 {
                 return Ok(Some(kind));
             }
         }
@@ -207,10 +245,11 @@ impl TableKeys {
         let state = |holds: bool| if holds { DataState::Holds } else { DataState::Broken };
         let note = match found {
             Some(found) => format!("the table has {}: {}", found.title(), found.option()),
-            None => "the row of the number 1 is not there".to_owned(),
+            None => format!("the row of the number {} is not there", self.telling_number()),
         };
-        let step = (self.records / SAMPLE).max(1);
-        let numbers: Vec<u64> = (0..self.records).step_by(step as usize).collect();
+        let RecordRange { first, count } = self.records;
+        let step = (count / SAMPLE).max(1);
+        let numbers: Vec<u64> = (first..first + count).step_by(step as usize).collect();
         let mut there = 0;
         for some in numbers.chunks(BATCH) {
             there += self.count_rows(session, self.kind, some)?;
@@ -235,14 +274,14 @@ impl TableKeys {
                 verdict("K1", wanted, found == Some(self.kind), 0, note),
                 verdict(
                     "K2",
-                    format!("at least {} rows", self.records),
-                    rows >= self.records,
-                    self.records.saturating_sub(rows),
+                    format!("at least {count} rows"),
+                    rows >= count,
+                    count.saturating_sub(rows),
                     String::new(),
                 ),
                 verdict(
                     "K3",
-                    format!("rows of {} numbers up to {}", numbers.len(), self.records - 1),
+                    format!("rows of {} numbers up to {}", numbers.len(), first + count - 1),
                     missing == 0,
                     missing,
                     String::new(),

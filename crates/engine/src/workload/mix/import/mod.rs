@@ -214,6 +214,19 @@ main { smacker.init(); smacker.set_num_rounds($2); }
             ("insertproportion=0.1\noperationcount=500", "among = \":records + 101\""),
             ("insertproportion=1\nrequestdistribution=latest", "[0, \"last(fresh_number)\"], by"),
             ("requestdistribution=exponential", "{expr = \":records - 1 - :age\"}"),
+            (
+                "dataintegrity=true\nfieldcount=2",
+                "select field0, field1 from usertable where ycsb_key = :key\", class = \"read\", \
+                 expect = {rows = \"1\", values = [\":words0\", \":words1\"]}",
+            ),
+            ("dataintegrity=true\ninsertproportion=1", ":fresh_words0, :fresh_words1"),
+            ("insertstart=100\ninsertcount=50", "records = 50\nfirst = 100"),
+            ("insertstart=100", "ycsb = \":row - 1 + :first\""),
+            (
+                "insertstart=100\nrequestdistribution=uniform",
+                "int = [\":first\", \":first + :records - 1\"]}",
+            ),
+            ("insertstart=9\ninsertproportion=1", "max(:first + :records, stored(usertable))"),
             ("insertorder=ordered", "ycsb = \":row - 1\", keys = \"ordered\""),
             ("readallfields=false", "select field{{field}} from usertable where"),
             ("writeallfields=true\nfieldcount=2", "set field0 = :words, field1 = :words where"),

@@ -8,9 +8,11 @@ use super::{MixText, quote};
 pub(in crate::workload::mix) type YcsbProperties = BTreeMap<String, String>;
 
 /// Properties that shape a mix, with YCSB's defaults; zipfian is ours, as in its own files, and so is the number of operations.
-const KNOWN: [(&str, &str); 26] = [
+const KNOWN: [(&str, &str); 29] = [
     ("table", "usertable"),
     ("recordcount", "1000"),
+    ("insertstart", "0"),
+    ("insertcount", ""),
     ("operationcount", "1000"),
     ("fieldcount", "10"),
     ("fieldlength", "100"),
@@ -34,6 +36,7 @@ const KNOWN: [(&str, &str); 26] = [
     ("exponential.percentile", "95"),
     ("exponential.frac", "0.8571428571"),
     ("keys", "java"),
+    ("dataintegrity", "false"),
     ("zeropadding", "1"),
 ];
 /// Properties that say what sweat's flags say, or nothing here.
@@ -113,6 +116,28 @@ pub(in crate::workload::mix) fn read_properties(text: &str) -> Result<YcsbProper
     if is_known { Ok(all) } else { Err("it has no property of YCSB".to_owned()) }
 }
 
+/// Numbers of the records that a table is loaded with and that requests ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::workload::mix) struct RecordRange {
+    pub(in crate::workload::mix) first: u64,
+    pub(in crate::workload::mix) count: u64,
+}
+
+impl RecordRange {
+    /// By `insertstart` and `insertcount`: all of `recordcount` unless they say otherwise.
+    pub(in crate::workload::mix) fn from_properties(given: &YcsbProperties) -> RecordRange {
+        let number = |name: &str| given.get(name)?.parse::<f64>().ok().map(|number| number as u64);
+        let first = number("insertstart").unwrap_or(0);
+        let rest = number("recordcount").unwrap_or(1000).saturating_sub(first);
+        RecordRange { first, count: number("insertcount").unwrap_or(rest).max(1) }
+    }
+
+    /// The number of the last one, as a mix computes it.
+    fn last_formula(self) -> &'static str {
+        if self.first > 0 { ":first + :records - 1" } else { ":records - 1" }
+    }
+}
+
 /// The mix of these properties.
 pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     let mut mix = MixText::default();
@@ -131,16 +156,34 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     let prefix = super::name_of(&text("fieldnameprefix"));
     let fields = (number("fieldcount") as u64).clamp(1, 1000);
     let length = field_length(&text, &mut mix);
-    mix.sets.push(format!("records = {}", (number("recordcount") as u64).max(1)));
+    let range = RecordRange::from_properties(given);
+    mix.sets.push(format!("records = {}", range.count));
+    let (mut row_number, mut fresh_from) = (":row - 1".to_owned(), format!("stored({table})"));
+    if range.first > 0 {
+        mix.sets.push(format!("first = {}", range.first));
+        row_number += " + :first";
+        fresh_from = format!("max(:first + :records, {fresh_from})");
+    }
     let keys = match text("insertorder").as_str() {
         "ordered" => "ordered".to_owned(),
         _ => text("keys"),
     };
     let key = |of: &str| format!("ycsb = \"{of}\", keys = {}", quote(&keys));
-    let columns: String = (0..fields)
-        .map(|n| format!("{prefix}{n} = {{type = \"text\", text = {{length = {length}}}}}\n"))
-        .collect();
-    let row_key = key(":row - 1");
+    let is_yes = |name: &str| text(name) == "true";
+    let is_checked = is_yes("dataintegrity");
+    // What is stored of a key in a field: chosen anew, or what follows from both.
+    let words = |key: &str, field: &str| match is_checked {
+        true => format!(
+            "ycsb-text = \"{key}\", prefix = {}, field = \"{field}\", length = {length}",
+            quote(&prefix)
+        ),
+        false => format!("text = {{length = {length}}}"),
+    };
+    let column = |n: u64| {
+        format!("{prefix}{n} = {{type = \"text\", {}}}\n", words(":ycsb_key", &n.to_string()))
+    };
+    let columns: String = (0..fields).map(column).collect();
+    let row_key = key(&row_number);
     mix.tables.push(format!(
         "[table.{table}]\nrows = \":records\"\nkey = \"primary key (ycsb_key)\"\n\
          [table.{table}.columns]\nycsb_key = {{type = \"varchar(64) not null\", {row_key}}}\n\
@@ -155,29 +198,38 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     };
     let (least, most) = (text("minscanlength"), text("maxscanlength"));
     let inserts = number("insertproportion");
-    mix.values = request_values(&text, inserts, &mut mix);
+    mix.values = request_values(&text, range, inserts, &mut mix);
     if inserts > 0.0 {
         // Rows are counted before the load, which is not for nothing: only where there are new ones.
         mix.values.extend([
-            format!(
-                "fresh_number = {{unique = {{from = \"stored({table})\", step = \"shared\"}}}}"
-            ),
+            format!("fresh_number = {{unique = {{from = \"{fresh_from}\", step = \"shared\"}}}}"),
             format!("fresh = {{{}}}", key(":fresh_number")),
         ]);
     }
     mix.values.extend([
         format!("key = {{{}}}", key(":number")),
         format!("field = {{int = [0, {}]}}", fields - 1),
-        format!("words = {{text = {{length = {length}}}, draw = \"use\"}}"),
+        match is_checked {
+            true => format!("words = {{{}}}", words(":key", ":field")),
+            false => format!("words = {{{}, draw = \"use\"}}", words("", "")),
+        },
         format!("scan_length = {{int = [{least}, {most}]{scan_by}}}"),
     ]);
-    let is_yes = |name: &str| text(name) == "true";
+    if is_checked {
+        let of = |n: u64| format!("words{n} = {{{}}}", words(":key", &n.to_string()));
+        mix.values.extend((0..fields).map(of));
+        if inserts > 0.0 {
+            let of = |n: u64| format!("fresh_words{n} = {{{}}}", words(":fresh", &n.to_string()));
+            mix.values.extend((0..fields).map(of));
+        }
+    }
     let shape = YcsbColumns {
         table: &table,
         prefix: &prefix,
         fields,
         reads_all: is_yes("readallfields"),
         writes_all: is_yes("writeallfields"),
+        is_checked,
     };
     add_operations(&mut mix, &shape, &number);
     mix
@@ -198,10 +250,16 @@ fn field_length(text: &dyn Fn(&str) -> String, mix: &mut MixText) -> String {
 }
 
 /// The number whose key is asked for, and what it needs. Numbers that are not stored yet are not drawn.
-fn request_values(text: &dyn Fn(&str) -> String, inserts: f64, mix: &mut MixText) -> Vec<String> {
-    let newest = if inserts > 0.0 { "last(fresh_number)" } else { ":records - 1" };
-    let number = |high: &str, by: &str| format!("number = {{int = [0, \"{high}\"]{by}}}");
-    let first = ":records - 1";
+fn request_values(
+    text: &dyn Fn(&str) -> String,
+    range: RecordRange,
+    inserts: f64,
+    mix: &mut MixText,
+) -> Vec<String> {
+    let loaded = range.last_formula();
+    let newest = if inserts > 0.0 { "last(fresh_number)" } else { loaded };
+    let low = if range.first > 0 { "\":first\"" } else { "0" };
+    let number = |high: &str, by: &str| format!("number = {{int = [{low}, \"{high}\"]{by}}}");
     let only = match text("requestdistribution").as_str() {
         "zipfian" => {
             let operations = text("operationcount").parse::<f64>().unwrap_or(0.0);
@@ -212,22 +270,22 @@ fn request_values(text: &dyn Fn(&str) -> String, inserts: f64, mix: &mut MixText
             number(newest, &among)
         }
         "latest" => number(newest, ", by = \"latest:0.99\""),
-        "uniform" => number(first, ""),
+        "uniform" => number(loaded, ""),
         "hotspot" => {
             let (keys, draws) = (text("hotspotdatafraction"), text("hotspotopnfraction"));
-            number(first, &format!(", by = \"hotspot:{keys}:{draws}\""))
+            number(loaded, &format!(", by = \"hotspot:{keys}:{draws}\""))
         }
         "exponential" => {
             let (percentile, share) = (text("exponential.percentile"), text("exponential.frac"));
             let by = format!("exponential:{percentile}:{share}");
             return vec![
-                format!("age = {{int = [0, \"{first}\"], by = \"{by}\"}}"),
+                format!("age = {{int = [0, \":records - 1\"], by = \"{by}\"}}"),
                 format!("number = {{expr = \"{newest} - :age\"}}"),
             ];
         }
         other => {
             mix.add_note(format!("requestdistribution={other}: keys are drawn evenly"));
-            number(first, "")
+            number(loaded, "")
         }
     };
     vec![only]
@@ -240,22 +298,37 @@ struct YcsbColumns<'t> {
     fields: u64,
     reads_all: bool,
     writes_all: bool,
+    /// Values follow from key and field, and are checked as they are read.
+    is_checked: bool,
 }
 
 /// A transaction for each operation that has a share.
 fn add_operations(mix: &mut MixText, shape: &YcsbColumns<'_>, number: &dyn Fn(&str) -> f64) {
-    let YcsbColumns { table, prefix, fields, reads_all, writes_all } = *shape;
+    let YcsbColumns { table, prefix, fields, reads_all, writes_all, is_checked } = *shape;
     let one_field = format!("{prefix}{{{{field}}}}");
-    let read_fields = if reads_all { "*" } else { &one_field };
+    let listed = |of: &dyn Fn(u64) -> String| (0..fields).map(of).collect::<Vec<_>>().join(", ");
+    let words = |n: u64| if is_checked { format!(":words{n}") } else { ":words".to_owned() };
+    let (read_fields, expected) = match (reads_all, is_checked) {
+        (true, false) => ("*".to_owned(), String::new()),
+        (false, false) => (one_field.clone(), String::new()),
+        (true, true) => (listed(&|n| format!("{prefix}{n}")), listed(&|n| quote(&words(n)))),
+        (false, true) => (one_field.clone(), quote(":words")),
+    };
+    let expected = match expected.as_str() {
+        "" => String::new(),
+        list => format!(", values = [{list}]"),
+    };
     let read = format!("select {read_fields} from {table} where ycsb_key = :key");
-    let read = format!("{{sql = {}, class = \"read\", expect = {{rows = \"1\"}}}}", quote(&read));
+    let read = quote(&read);
+    let read = format!("{{sql = {read}, class = \"read\", expect = {{rows = \"1\"{expected}}}}}");
     let sets = match writes_all {
         false => format!("{one_field} = :words"),
-        true => (0..fields).map(|n| format!("{prefix}{n} = :words")).collect::<Vec<_>>().join(", "),
+        true => listed(&|n| format!("{prefix}{n} = {}", words(n))),
     };
     let update = format!("update {table} set {sets} where ycsb_key = :key");
     let update = format!("{{sql = {}, class = \"update\"}}", quote(&update));
-    let holes = vec![":words"; fields as usize].join(", ");
+    let fresh = |n: u64| if is_checked { format!(":fresh_words{n}") } else { words(n) };
+    let holes = listed(&fresh);
     let insert = quote(&format!("insert into {table} values (:fresh, {holes})"));
     let scan = quote(&format!(
         "select {read_fields} from {table} where ycsb_key >= :key order by ycsb_key \
