@@ -4,6 +4,7 @@
 //! Never knows: how an exchange goes, when events are due.
 
 mod cookies;
+mod line_group;
 mod load;
 mod options;
 mod places;
@@ -115,6 +116,7 @@ impl WorkloadKind for HttpKind {
             "--urls=list.txt --rate=500 --expect-status=200 --checksum",
             "--urls=list.txt --isolate -h db1 -u monitor -p",
             "--file=docs/http/shop.toml --threads=10 --time=30",
+            "https://app1.lan/ --http2 --streams=64 --threads=64 --time=30",
             "https://app1.lan/ -H 'Accept: text/html' --bearer-token=t.txt",
         ]
     }
@@ -191,6 +193,9 @@ impl Workload for HttpWorkload {
     }
     fn can_run_class_alone(&self) -> bool {
         true
+    }
+    fn workers_per_connection(&self) -> usize {
+        self.load.streams
     }
     fn loads_this_machine(&self) -> bool {
         self.origins.has_local_place()

@@ -15,7 +15,8 @@ enum BodyCoding {
 }
 
 /// What a request says it can read.
-pub(super) const ACCEPTED: &str = if cfg!(feature = "zstd") { "gzip, zstd" } else { "gzip" };
+pub(super) const ACCEPTED: &str =
+    if cfg!(feature = "zstd") { "gzip, zstd" } else { "gzip" };
 
 /// What is kept of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,5 +161,9 @@ impl ReplySink for ReplyTake {
         if self.spec.sum && is_plain {
             self.sum.update(bytes);
         }
+    }
+
+    fn wants_body(&self) -> bool {
+        self.spec.body || self.spec.sum
     }
 }

@@ -107,6 +107,9 @@ impl Workload for ScenarioWorkload {
     fn can_run_class_alone(&self) -> bool {
         true
     }
+    fn workers_per_connection(&self) -> usize {
+        self.load.streams
+    }
     fn loads_this_machine(&self) -> bool {
         self.origins.has_local_place()
     }

@@ -47,7 +47,7 @@ impl<'w> ScenarioWorker<'w> {
         let spec = TakeSpec { most: work.load.most_body, ..TakeSpec::default() };
         let rng = |stream| Rng::new(part.seed, part.worker as u64, stream);
         Ok(ScenarioWorker {
-            sender: HttpSender::new(&work.load, &work.origins, None, part.abandon.clone())?,
+            sender: HttpSender::new(&work.load, &work.origins, None, &part)?,
             take: ReplyTake::new(spec),
             url: work.load.urls[0].clone(),
             values: work.values.of_worker(part.seed, part.worker, part.workers),
@@ -234,7 +234,7 @@ impl Worker for ScenarioWorker<'_> {
         if !self.work.load.keep_alive {
             return Ok(());
         }
-        self.opened = Some(self.sender.open_first().await?);
+        self.opened = self.sender.open_first().await?;
         Ok(())
     }
 
