@@ -163,7 +163,7 @@ pub fn run_load_with(
     if load.interval.is_zero() {
         return Err(Mistake::new("load.interval", "an interval needs a length").into());
     }
-    let arrival = ArrivalMode::new(&load.arrival, seed)?;
+    let arrival = ArrivalMode::of_load(load, seed)?;
     let engine = Engine::from_plan(load, workload);
     check_engine(load, workload)?;
     let shared = SharedLoad::new(load);
