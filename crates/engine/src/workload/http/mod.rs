@@ -129,7 +129,7 @@ impl WorkloadKind for HttpKind {
             let path = Path::new(path);
             let mut file = read_scenario_file(path)?;
             file.values.take_options(options);
-            let load = options::load_of_scenarios(options, file.url.take())?;
+            let load = options::load_of_scenarios(options, file.url.take(), &file.servers)?;
             return Ok(Box::new(ScenarioWorkload::new(path, file, load)?));
         }
         Ok(Box::new(HttpWorkload::new(options::load_from_options(options)?)))

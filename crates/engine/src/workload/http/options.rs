@@ -66,13 +66,14 @@ pub(super) fn load_from_options(options: &Options) -> Result<HttpLoad, Mistake> 
     load_of_urls(options, read_urls(options)?)
 }
 
-/// The same for a file of scenarios, which are at this address unless an option names another.
+/// The same for a file of scenarios, which are at this address unless an option names another; some steps are at others.
 ///
 /// # Errors
 /// The first mistake.
 pub(super) fn load_of_scenarios(
     options: &Options,
     url: Option<HttpUrl>,
+    servers: &[HttpUrl],
 ) -> Result<HttpLoad, Mistake> {
     const OF_STEPS: [&str; 6] =
         ["urls", "method", "body", "body-file", "expect-status", "expect-size"];
@@ -87,10 +88,12 @@ pub(super) fn load_of_scenarios(
         _ => read_urls(options)?,
     };
     match &urls[..] {
-        [one] if one.path == "/" => load_of_urls(options, urls),
+        [one] if one.path == "/" => {
+            load_of_urls(options, urls.into_iter().chain(servers.iter().cloned()).collect())
+        }
         [_] => Err(Mistake::new("URL", "the steps of --file have the paths")
             .hint("as in http://localhost:8080")),
-        _ => Err(Mistake::new("URL", "the steps of --file have one server").hint("name one")),
+        _ => Err(Mistake::new("URL", "the file has one server of its own").hint("name one")),
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) struct ScenarioWorker<'w> {
     part: WorkerContext,
     sender: HttpSender<'w>,
     take: ReplyTake,
-    /// The address of the step under way.
-    url: HttpUrl,
+    /// The servers, each with the path of its last step.
+    urls: Vec<HttpUrl>,
     values: ValueDraws<'w>,
     choice: Rng,
     pauses: Rng,
@@ -49,7 +49,7 @@ impl<'w> ScenarioWorker<'w> {
         Ok(ScenarioWorker {
             sender: HttpSender::new(&work.load, &work.origins, None, &part)?,
             take: ReplyTake::new(spec),
-            url: work.load.urls[0].clone(),
+            urls: work.load.urls.clone(),
             values: work.values.of_worker(part.seed, part.worker, part.workers),
             choice: rng(CHOICE_STREAM),
             pauses: rng(PAUSE_STREAM),
@@ -81,7 +81,7 @@ impl<'w> ScenarioWorker<'w> {
         class: u16,
         step: &PageStep,
     ) -> Result<(), EventError> {
-        self.url.path = self.text_of(&step.path);
+        self.urls[step.server].path = self.text_of(&step.path);
         let fields: Vec<String> = step.fields.iter().map(|field| self.text_of(field)).collect();
         let body = step.body.as_ref().map(|body| {
             let mut out = Vec::new();
@@ -89,8 +89,8 @@ impl<'w> ScenarioWorker<'w> {
             out
         });
         let page = VisitRequest {
-            url: &self.url,
-            place: 0,
+            url: &self.urls[step.server],
+            place: step.server,
             class,
             method: &step.method,
             fields: &fields,
