@@ -153,7 +153,8 @@ fn scenarios_redirects_cookies_and_coded_bodies_go_over_streams() {
     let path = world.dir.path().join("steps.toml");
     let text = "format = 1\n[headers]\nConnection = \"close\"\n[scenario.a]\nsteps = [\n\
                 {get = \"/hop\", expect = {size = \"1024\"}},\n{get = \"/cookie\"},\n\
-                {get = \"/cookie\", expect = {text = \"cookie:7\"}, keep = {id = {header = \"X-Id\"}}},\n\
+                {get = \"/cookie\", expect = {text = \"cookie:7\"}, \
+                keep = {id = {header = \"X-Id\"}}},\n\
                 {post = \"/post\", body = \"a={{id}}\", headers = {X-Route = \"r-{{id}}\"}},\n\
                 {get = \"/packed\", expect = {text = \"as small as\"}}]\n";
     std::fs::write(&path, text).unwrap();

@@ -4,7 +4,6 @@
 //! Never knows: how an exchange goes, when events are due.
 
 mod cookies;
-mod line_group;
 mod load;
 mod options;
 mod places;
@@ -15,6 +14,7 @@ mod scenario;
 mod scenario_file;
 mod scenario_worker;
 mod sender;
+mod stream_group;
 #[cfg(test)]
 mod tests;
 mod worker;

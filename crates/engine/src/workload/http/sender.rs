@@ -5,12 +5,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::cookies::CookieJar;
-use super::line_group::LineGroup;
 use super::load::HttpLoad;
 use super::places::OriginBook;
 use super::reply_take::ReplyTake;
 use super::request::{RequestDraft, write_request};
 use super::samples::SampleStore;
+use super::stream_group::StreamGroup;
 use super::{
     BODY_BYTES, CHECK_LOCATION, CHECK_REDIRECTS, CONNECT, CONNECTIONS, FIRST_BYTE, REDIRECTS,
     STALE, STEPS, TLS,
@@ -84,7 +84,7 @@ pub(super) struct HttpSender<'w> {
     samples: Option<&'w SampleStore>,
     lines: Vec<PlaceLine>,
     /// Who it shares connections with; none in HTTP/1.1.
-    group: Option<Rc<LineGroup>>,
+    group: Option<Rc<StreamGroup>>,
     pub(super) clock: RealClock,
     abandon: Stop,
     jar: CookieJar,
@@ -100,7 +100,7 @@ pub(super) struct HttpSender<'w> {
 pub(super) type ConnectTimes = (Nanos, Option<Nanos>);
 
 impl PlaceLine {
-    fn new(origin: Arc<HttpOrigin>, group: Option<&LineGroup>) -> PlaceLine {
+    fn new(origin: Arc<HttpOrigin>, group: Option<&StreamGroup>) -> PlaceLine {
         let text = origin.origin_text().to_owned();
         let shared = group.map(|group| group.line_to(&text));
         PlaceLine { text, origin, line: None, shared }
@@ -114,7 +114,7 @@ impl<'w> HttpSender<'w> {
         samples: Option<&'w SampleStore>,
         part: &WorkerContext,
     ) -> anyhow::Result<HttpSender<'w>> {
-        let group = load.is_http2.then(|| LineGroup::join_group(book, load.streams));
+        let group = load.is_http2.then(|| StreamGroup::join_group(book, load.streams));
         let line = |origin: &Arc<HttpOrigin>| PlaceLine::new(origin.clone(), group.as_deref());
         Ok(HttpSender {
             load,

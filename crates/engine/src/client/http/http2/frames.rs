@@ -90,6 +90,33 @@ pub(super) fn write_frame(kind: u8, flags: u8, stream: u32, payload: &[u8], out:
     out.extend_from_slice(payload);
 }
 
+/// Writes the head of a request, in as many frames as it takes: its block is in two pieces.
+pub(super) fn write_head(
+    stream: u32,
+    block: [&[u8]; 2],
+    ends: bool,
+    most: usize,
+    out: &mut Vec<u8>,
+) {
+    let mut flags = if ends { END_STREAM } else { 0 };
+    let length = block[0].len() + block[1].len();
+    if length <= most {
+        out.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
+        out.extend_from_slice(&[HEADERS, flags | END_HEADERS]);
+        out.extend_from_slice(&stream.to_be_bytes());
+        block.iter().for_each(|piece| out.extend_from_slice(piece));
+        return;
+    }
+    let whole = block.concat();
+    let mut pieces = whole.chunks(most).peekable();
+    let mut kind = HEADERS;
+    while let Some(piece) = pieces.next() {
+        flags |= if pieces.peek().is_none() { END_HEADERS } else { 0 };
+        write_frame(kind, flags, stream, piece, out);
+        (kind, flags) = (CONTINUATION, 0);
+    }
+}
+
 /// Writes a setting's number and value.
 pub(super) fn write_setting(number: u16, value: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&number.to_be_bytes());

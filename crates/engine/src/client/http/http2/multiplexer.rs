@@ -4,7 +4,7 @@ use super::super::reply_scan::{ReplyLimits, ReplySink};
 use super::frames::{
     self, ACK, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, FrameHead, GOAWAY, HEAD,
     HEADERS, MOST_PAYLOAD, PING, PREFACE, PRIORITY, PUSH_PROMISE, RST_STREAM, SETTINGS, SHORT,
-    WINDOW_UPDATE, read_u32, strip_padding, write_frame, write_setting,
+    WINDOW_UPDATE, read_u32, strip_padding, write_frame, write_head, write_setting,
 };
 use super::hpack::{BlockDecoder, MOST_HEAD, NO_TABLE};
 use super::reply_stream::{ReplyStream, STREAM_WINDOW, StreamFault};
@@ -173,32 +173,11 @@ impl StreamMultiplexer {
         stream.start_reply(limits, wants, task);
         stream.send_left = self.first_send_left.into();
         stream.unsent = request.body.len();
-        self.write_block(id, request);
+        let first = if id == 1 { &[NO_TABLE][..] } else { &[] };
+        let block = [first, request.block];
+        write_head(id, block, request.body.is_empty(), self.most_frame, &mut self.out);
         self.send_body(place, request.body);
         Ok(place)
-    }
-
-    fn write_block(&mut self, id: u32, request: &StreamRequest<'_>) {
-        let first = if id == 1 { &[NO_TABLE][..] } else { &[] };
-        let length = first.len() + request.block.len();
-        let mut flags = if request.body.is_empty() { END_STREAM } else { 0 };
-        if length <= self.most_frame {
-            flags |= END_HEADERS;
-            self.out.extend_from_slice(&(length as u32).to_be_bytes()[1..]);
-            self.out.extend_from_slice(&[HEADERS, flags]);
-            self.out.extend_from_slice(&id.to_be_bytes());
-            self.out.extend_from_slice(first);
-            self.out.extend_from_slice(request.block);
-            return;
-        }
-        let whole = [first, request.block].concat();
-        let mut pieces = whole.chunks(self.most_frame).peekable();
-        let mut kind = HEADERS;
-        while let Some(piece) = pieces.next() {
-            flags |= if pieces.peek().is_none() { END_HEADERS } else { 0 };
-            write_frame(kind, flags, id, piece, &mut self.out);
-            (kind, flags) = (CONTINUATION, 0);
-        }
     }
 
     /// Sends what windows allow of a request's body.
@@ -444,7 +423,7 @@ impl StreamMultiplexer {
                     self.streams.iter_mut().for_each(|stream| stream.send_left += more);
                 }
                 frames::MOST_FRAME if !(1 << 14..1 << 24).contains(&value) => {
-                    return Err("settings have a length of frames that is none".into());
+                    return Err("settings have an invalid length of frames".into());
                 }
                 // Longer frames than ours gain nothing.
                 frames::MOST_FRAME => self.most_frame = MOST_PAYLOAD,

@@ -124,7 +124,7 @@ impl HeadLook {
                 let is_part = |byte: &u8| (0x21..0x7F).contains(byte) && !byte.is_ascii_uppercase();
                 let is_text = |byte: &u8| !matches!(byte, 0 | b'\r' | b'\n');
                 if name.is_empty() || !name.iter().all(is_part) || !value.iter().all(is_text) {
-                    self.wrong = Some("its head has a field that is none");
+                    self.wrong = Some("its head has an invalid field");
                 }
             }
         }

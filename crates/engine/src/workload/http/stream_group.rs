@@ -7,7 +7,7 @@ use super::places::OriginBook;
 use crate::client::SharedLine;
 
 /// Workers that share a connection to each place.
-pub(super) struct LineGroup {
+pub(super) struct StreamGroup {
     /// Whose places they are: another load's workers are of another group.
     book: *const OriginBook,
     members: Cell<usize>,
@@ -17,19 +17,19 @@ pub(super) struct LineGroup {
 
 thread_local! {
     /// The group that the next worker of this thread joins.
-    static LAST: RefCell<Weak<LineGroup>> = const { RefCell::new(Weak::new()) };
+    static LAST: RefCell<Weak<StreamGroup>> = const { RefCell::new(Weak::new()) };
 }
 
-impl LineGroup {
+impl StreamGroup {
     /// Joins the group of the worker before, or begins one where that has enough members. Workers are made on the thread that
     /// runs them, in order, and the driver keeps a group on one thread.
-    pub(super) fn join_group(book: &OriginBook, most: usize) -> Rc<LineGroup> {
+    pub(super) fn join_group(book: &OriginBook, most: usize) -> Rc<StreamGroup> {
         let last = LAST.with_borrow(Weak::upgrade);
         let joined =
             last.filter(|group| std::ptr::eq(group.book, book) && group.members.get() < group.most);
         let group = joined.unwrap_or_else(|| {
             let lines = RefCell::default();
-            let new = Rc::new(LineGroup { book, members: Cell::new(0), most, lines });
+            let new = Rc::new(StreamGroup { book, members: Cell::new(0), most, lines });
             LAST.set(Rc::downgrade(&new));
             new
         });
