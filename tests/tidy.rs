@@ -470,6 +470,7 @@ fn every_plugin_is_in_its_list() {
 const OTHER_MEANINGS: &[(&str, &str)] = &[
     ("cpu", "a controller of cgroups, a file of the system"),
     ("host", "a flag, a key of a plan, a word of logs"),
+    ("http", "a scheme of addresses"),
     ("innodb", "the storage engine"),
     ("load", "a step, a section of plans"),
     ("memory", "a controller of cgroups, a mount"),

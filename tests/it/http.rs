@@ -3,6 +3,7 @@
 
 mod database;
 mod faults;
+mod http2;
 mod scenarios;
 mod visits;
 
@@ -18,6 +19,8 @@ struct Nginx {
     child: Child,
     dir: tempfile::TempDir,
     port: u16,
+    /// For HTTP/2 without TLS; the one with TLS speaks both.
+    http2_port: u16,
     tls_port: u16,
 }
 
@@ -65,8 +68,9 @@ impl Nginx {
         std::fs::write(www.join("small"), [b'x'; 1024]).unwrap();
         std::fs::write(www.join("big"), [b'y'; 1 << 20]).unwrap();
         for _ in 0..20 {
-            let (port, tls_port) = (free_port(), free_port());
-            std::fs::write(dir.path().join("nginx.conf"), config(port, tls_port)).unwrap();
+            let (port, http2_port, tls_port) = (free_port(), free_port(), free_port());
+            let text = config(port, http2_port, tls_port);
+            std::fs::write(dir.path().join("nginx.conf"), text).unwrap();
             let mut child = Command::new(&program)
                 .args(["-c", "nginx.conf", "-p"])
                 .arg(dir.path())
@@ -78,7 +82,7 @@ impl Nginx {
             // Somebody else may have taken a port; then it ends. Its number is written once it listens.
             while child.try_wait().unwrap().is_none() {
                 if dir.path().join("pid").exists() {
-                    return Some(Nginx { child, dir, port, tls_port });
+                    return Some(Nginx { child, dir, port, http2_port, tls_port });
                 }
                 nap(5);
             }
@@ -101,7 +105,7 @@ impl Nginx {
     }
 }
 
-fn config(port: u16, tls_port: u16) -> String {
+fn config(port: u16, http2_port: u16, tls_port: u16) -> String {
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path tmp;\n"))
         .concat();
@@ -109,13 +113,19 @@ fn config(port: u16, tls_port: u16) -> String {
         "daemon off; master_process off; pid pid; error_log error.log;\n\
          events {{ worker_connections 1000; }}\n\
          http {{ {temporary} log_format plain '$request_method $uri $http_authorization \
-         $http_x_route $request_length $request_body';\n\
+         $http_x_route $request_length $request_body $server_protocol';\n\
          access_log access.log plain; keepalive_requests 50;\n\
          server {{ listen 127.0.0.1:{port}; listen unix:socket;\n\
-         listen 127.0.0.1:{tls_port} ssl; ssl_certificate cert.pem; ssl_certificate_key key.pem;\n\
+         listen 127.0.0.1:{http2_port} http2; listen 127.0.0.1:{tls_port} ssl http2;\n\
+         ssl_certificate cert.pem; ssl_certificate_key key.pem;\n\
          root www;\n\
          location /err {{ return 500 'no'; }}\n\
          location /moved {{ return 302 /moved; }}\n\
+         location /hop {{ return 302 /small; }}\n\
+         location /cookie {{ add_header Set-Cookie sid=7; add_header X-Id 4711; \
+         return 200 'cookie:$cookie_sid'; }}\n\
+         location /packed {{ gzip on; gzip_types text/plain; default_type text/plain; \
+         return 200 'packed as small as it may be'; }}\n\
          location /none {{ return 204; }}\n\
          location /post {{ return 200 'its-own-words'; }}\n\
          }} }}\n"

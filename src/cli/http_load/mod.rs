@@ -23,15 +23,18 @@ use words::{FetchEnd, FetchPace, FetchWords};
 pub(super) const NAME: &str = "http_load";
 /// Most connections at once where a rate says when fetches begin.
 const MOST_PARALLEL: usize = 10_000;
+/// How far a start may be off, as a part of the time between two.
+const JITTER: f64 = 0.1;
 /// Files that the program has open besides.
 const OWN_FILES: u64 = 64;
 
 const USAGE: &str = "\
-usage: http_load [-checksum] [-timeout SECONDS] [-verbose] [-jitter]
-                 -parallel N | -rate N  -fetches N | -seconds N  URL_FILE
+usage: http_load [-checksum] [-timeout SECONDS] [-verbose]
+                 -parallel N | -rate N [-jitter]
+                 -fetches N | -seconds N  URL_FILE
 Each option may be cut to its first letters. One connection per fetch.
 sweat's own: --allow-target HOST (public servers), --ca FILE, --insecure.
-Taken and without effect: -throttle, -jitter, -sip FILE, -cipher NAME.
+Taken and without effect: -throttle, -sip FILE, -cipher NAME.
 ";
 
 pub(super) fn command() -> Command {
@@ -142,5 +145,6 @@ fn load_plan(words: &FetchWords) -> LoadPlan {
         FetchEnd::Time(_) => Duration::ZERO,
     };
     let interval = Duration::from_secs(60);
-    LoadPlan { workers, arrival, events, time, interval, grace, ..LoadPlan::default() }
+    let jitter = if words.jitter { JITTER } else { 0.0 };
+    LoadPlan { workers, arrival, jitter, events, time, interval, grace, ..LoadPlan::default() }
 }

@@ -31,6 +31,8 @@ pub(super) struct FetchWords {
     pub(super) checksum: bool,
     pub(super) verbose: bool,
     pub(super) timeout: Duration,
+    /// Whether starts may be off by a tenth of the time between them.
+    pub(super) jitter: bool,
     /// Options that change nothing.
     pub(super) ignored: Vec<String>,
     pub(super) allowed: Vec<String>,
@@ -71,6 +73,7 @@ impl FetchWords {
             checksum: false,
             verbose: false,
             timeout: Duration::from_secs(60),
+            jitter: false,
             ignored: Vec::new(),
             allowed: Vec::new(),
             ca: None,
@@ -117,6 +120,7 @@ impl FetchWords {
                     let time = read_seconds(name, value)?;
                     set_once(&mut end, FetchEnd::Time(time), "-fetches or -seconds")?;
                 }
+                "-jitter" => found.jitter = true,
                 "-timeout" => found.timeout = read_seconds(name, value)?,
                 "-proxy" => return Err(Mistake::new(name, "proxies are not supported")),
                 "--allow-target" => found.allowed.push(value.to_owned()),
@@ -127,6 +131,9 @@ impl FetchWords {
         }
         let missing = |what: &str| Mistake::new("http_load", format!("{what} is missing"));
         found.pace = pace.ok_or_else(|| missing("-parallel or -rate"))?;
+        if found.jitter && !matches!(found.pace, FetchPace::Rate(_)) {
+            return Err(Mistake::new("-jitter", "it needs -rate"));
+        }
         found.end = end.ok_or_else(|| missing("-fetches or -seconds"))?;
         found.file = file.ok_or_else(|| missing("the file of URLs"))?;
         Ok(found)
@@ -183,7 +190,7 @@ mod tests {
         let rate = read("-r 700 -sec 1.5 -timeout 3 -verb urls -j -t").unwrap();
         assert_eq!((rate.pace, rate.timeout), (FetchPace::Rate(700.0), Duration::from_secs(3)));
         assert_eq!(rate.end, FetchEnd::Time(Duration::from_millis(1500)));
-        assert_eq!(rate.ignored, ["-jitter", "-throttle"]);
+        assert_eq!((rate.jitter, rate.ignored), (true, vec!["-throttle".to_owned()]));
         let own = read("-p 1 -f 1 --allow-target=a --allow-target b --insecure urls").unwrap();
         assert!(own.allowed == ["a", "b"] && own.insecure);
     }
@@ -198,6 +205,7 @@ mod tests {
             ("-p 0 -f 5 u", "`0` is not a number"),
             ("-p 5 -f x u", "`x` is not a number"),
             ("-p 5 -s -1 u", "`-1` is not a number"),
+            ("-p 5 -f 5 -j u", "needs -rate"),
             ("-x 5", "no such option"),
             ("-p", "a value is missing"),
             ("-p 5 -f 5 a b", "a second file"),

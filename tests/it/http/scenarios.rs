@@ -88,6 +88,30 @@ fn a_reply_that_is_not_as_expected_ends_the_event() {
 }
 
 #[test]
+fn steps_can_be_at_several_servers() {
+    let of = |name: &'static str| serve_pages(move |_| reply("200 OK", "", name.as_bytes()));
+    let (home, other) = (of("home"), of("other"));
+    let world = World::new();
+    let path = world.dir.path().join("steps.toml");
+    let text = format!(
+        "format = 1\nurl = \"http://127.0.0.1:{home}\"\n[value.n]\nint = [1, 9]\n[scenario.a]\nsteps = [\n\
+         {{get = \"/\", expect = {{text = \"home\"}}}},\n\
+         {{get = \"http://127.0.0.1:{other}/{{{{n}}}}\", expect = {{text = \"other\"}}}},\n\
+         {{get = \"http://127.0.0.1:{other}\", expect = {{text = \"other\"}}}}]\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    let file = format!("--file={}", path.display());
+    let done = world.run(&["bench", "http", &file, "--events=6", "--threads=2", "-q"]);
+    assert!(done.status.success(), "{}", output_text(&done));
+    let trial = &world.record().trials[0];
+    assert!(trial.errors.is_empty(), "{:?}", trial.errors);
+    // Connections are kept, one to each server.
+    assert_eq!(trial.tally.count("connections"), 4);
+    let shown = output_text(&world.run(&["bench", "http", &file, "--dry-run"]));
+    assert!(shown.contains(&format!("GET http://127.0.0.1:{other}/")), "{shown}");
+}
+
+#[test]
 fn a_dry_run_shows_requests_and_mistakes_have_lines() {
     let world = World::new();
     let file = format!("--file={SHOP}");

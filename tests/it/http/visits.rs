@@ -166,18 +166,27 @@ fn gzip(text: &[u8], level: &str) -> Vec<u8> {
     child.wait_with_output().unwrap().stdout
 }
 
+/// A text as brotli that spells it out (RFC 7932, 9.2): two blocks, the second of them empty.
+fn plain_brotli(text: &[u8]) -> Vec<u8> {
+    let head = ((text.len() - 1) << 4 | 1 << 20) as u32;
+    [&head.to_le_bytes()[..3], text, &[3]].concat()
+}
+
 #[test]
 fn checks_see_the_text_of_compressed_bodies() {
     let given = [("compressed", ""), ("checksum", "")];
     let count = AtomicUsize::new(0);
     let coded = ["-1", "-9"].map(|level| gzip(&b"sweat ".repeat(9000), level));
     assert_ne!(coded[0], coded[1]);
+    let spelled = plain_brotli(&b"sweat ".repeat(9000));
     let port = serve_pages(move |request| {
         let accepted = field(request, "accept-encoding").unwrap_or_default();
-        assert!(accepted.starts_with("gzip"), "{request}");
+        assert!(accepted.starts_with("gzip, br"), "{request}");
         // The same text in other bytes each time.
-        let body = &coded[count.fetch_add(1, Relaxed) % 2];
-        reply("200 OK", "Content-Encoding: gzip\r\n", body)
+        match count.fetch_add(1, Relaxed) % 3 {
+            2 => reply("200 OK", "Content-Encoding: br\r\n", &spelled),
+            n => reply("200 OK", "Content-Encoding: gzip\r\n", &coded[n]),
+        }
     });
     let recording = run(port, ENGINES[1], 6, &given);
     assert!(recording.errors.is_empty(), "{:?}", recording.errors);
@@ -190,7 +199,9 @@ fn checks_see_the_text_of_compressed_bodies() {
     let check = |port, why| check_fault(port, &given, EventErrorKind::Check, why);
     check(coded("gzip", cut.clone()), "not whole gzip");
     check(coded("gzip", b"no gzip at all".to_vec()), "not whole gzip");
-    check(coded("br", whole), "coded as br");
+    check(coded("br", whole.clone()), "not whole brotli");
+    check(coded("br", plain_brotli(b"sweat")[..5].to_vec()), "not whole brotli");
+    check(coded("odd", whole), "coded as odd");
     let bomb = [("max-body", "1000"), given[0], given[1]];
     let port = coded("gzip", gzip(&[0; 10_000], "-6"));
     check_fault(port, &bomb, EventErrorKind::Check, "longer than is allowed");

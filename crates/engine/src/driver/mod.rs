@@ -57,6 +57,7 @@ impl Engine {
             EnginePlan::Threads => Engine::Threads,
             EnginePlan::Auto if workload.needs_own_threads() => Engine::Threads,
             EnginePlan::Reactor => Engine::Reactor,
+            EnginePlan::Auto if workload.workers_per_connection() > 1 => Engine::Reactor,
             EnginePlan::Auto
                 if plan.own_workers().len() <= MOST_THREADS_PER_CORE * kernel::core_count() =>
             {
@@ -67,11 +68,11 @@ impl Engine {
         }
     }
 
-    /// Threads that run workers.
-    fn thread_count(self, workers: usize) -> usize {
+    /// Threads that run workers, of which so many at a time share one.
+    fn thread_count(self, workers: usize, together: usize) -> usize {
         match self {
             Engine::Threads => workers,
-            Engine::Reactor => reactor::thread_count(workers),
+            Engine::Reactor => reactor::thread_count(workers.div_ceil(together)),
         }
     }
 
@@ -106,10 +107,15 @@ pub struct LoadListener<'a> {
 /// # Errors
 /// Says why it can't.
 pub fn check_engine(load: &LoadPlan, workload: &dyn Workload) -> Result<(), Mistake> {
-    if Engine::from_plan(load, workload) == Engine::Threads {
-        return Ok(());
-    }
     let mistake = |why: &str, hint: &str| Err(Mistake::new("load.engine", why).hint(hint));
+    let shares_connections = workload.workers_per_connection() > 1;
+    match Engine::from_plan(load, workload) {
+        Engine::Threads if shares_connections => {
+            return mistake("workers that share a connection need the reactor", "leave it out");
+        }
+        Engine::Threads => return Ok(()),
+        Engine::Reactor => {}
+    }
     if cfg!(not(target_os = "linux")) {
         return mistake("the reactor needs Linux", "the engine `threads` runs everywhere");
     }
@@ -157,7 +163,7 @@ pub fn run_load_with(
     if load.interval.is_zero() {
         return Err(Mistake::new("load.interval", "an interval needs a length").into());
     }
-    let arrival = ArrivalMode::new(&load.arrival, seed)?;
+    let arrival = ArrivalMode::of_load(load, seed)?;
     let engine = Engine::from_plan(load, workload);
     check_engine(load, workload)?;
     let shared = SharedLoad::new(load);
@@ -165,7 +171,7 @@ pub fn run_load_with(
         workload.class_names(),
         workload.step_names(),
         workload.counters(),
-        engine.thread_count(shared.workers),
+        engine.thread_count(shared.workers, workload.workers_per_connection()),
     );
     let setting = EngineContext { load: &shared, workload, clock, seed, precise: load.precise };
     let mut watch = LoadMonitor {

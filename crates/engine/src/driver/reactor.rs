@@ -129,14 +129,25 @@ pub(super) fn start_threads<'scope>(
         let build = Builder::new().name(format!("reactor {shard}")).stack_size(STACK_BYTES);
         if let Err(e) = build.spawn_scoped(scope, life) {
             setting.load.fail_load(format!("can't start a thread for the reactor: {e}"));
-            for _ in (shard..setting.load.workers).step_by(lanes) {
+            let together = setting.workload.workers_per_connection();
+            for _ in lane_workers(shard, lanes, setting.load.workers, together) {
                 setting.load.note_worker_end(Nanos(0), false, false);
             }
         }
     }
 }
 
-/// One thread's work: worker `lane`, `lane + lanes`, and so on.
+/// The workers of a thread: `lane`, `lane + lanes`, and so on, of groups that stay together.
+fn lane_workers(
+    lane: usize,
+    lanes: usize,
+    workers: usize,
+    together: usize,
+) -> impl Iterator<Item = usize> {
+    (0..workers).filter(move |worker| worker / together % lanes == lane)
+}
+
+/// One thread's work.
 fn run_thread(
     setting: EngineContext<'_>,
     shard: usize,
@@ -149,16 +160,17 @@ fn run_thread(
     if arrival.open_schedule().is_none() {
         kernel::gather_wakeups();
     }
-    let workers = (shard..load.workers).step_by(lanes);
+    let together = workload.workers_per_connection();
+    let workers = || lane_workers(shard, lanes, load.workers, together);
     let room = ThreadShared {
-        tasks: workers.len(),
+        tasks: workers().count(),
         through: Cell::new(0),
         opening: Cell::new(0),
         queue: RefCell::default(),
     };
     let room = &room;
     let mut tasks: Vec<Option<WorkerTask<'_>>> = Vec::with_capacity(room.tasks + 1);
-    for worker in workers {
+    for worker in workers() {
         let waiter = ReactorWaiter { clock, load, room };
         let pacer = Pacer::new(load, writer, waiter, arrival.clone(), worker);
         tasks.push(match workload.new_worker(setting.worker_context(worker, true)) {
@@ -193,4 +205,28 @@ async fn supervise_workers(load: &SharedLoad, room: &ThreadShared, clock: RealCl
         Poll::Pending
     })
     .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_worker_has_a_thread_and_groups_stay_together() {
+        for (workers, together) in [(7, 1), (64, 64), (65, 64), (100, 8), (3, 10)] {
+            let lanes = thread_count(usize::div_ceil(workers, together));
+            let mut all = Vec::new();
+            for lane in 0..lanes {
+                let own: Vec<usize> = lane_workers(lane, lanes, workers, together).collect();
+                for group in own.chunk_by(|a, b| a / together == b / together) {
+                    let whole = group[0] / together * together;
+                    let end = (whole + together).min(workers);
+                    assert_eq!(group, (whole..end).collect::<Vec<_>>());
+                }
+                all.extend(own);
+            }
+            all.sort_unstable();
+            assert_eq!(all, (0..workers).collect::<Vec<_>>());
+        }
+    }
 }

@@ -211,6 +211,8 @@ pub struct LoadPlan {
     pub workers: usize,
     /// When events begin.
     pub arrival: ArrivalPlan,
+    /// How far the gaps of a constant arrival may be off, as a part of them. Plan files do not say so.
+    pub jitter: f64,
     /// Ends the load after this time.
     pub time: Option<Duration>,
     /// Ends the load after this many events.
@@ -251,6 +253,7 @@ impl Default for LoadPlan {
         LoadPlan {
             workers: 1,
             arrival: ArrivalPlan::Closed { think: Duration::ZERO },
+            jitter: 0.0,
             time: None,
             events: None,
             interval: Duration::from_secs(1),

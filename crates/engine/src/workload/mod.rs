@@ -230,6 +230,10 @@ pub trait Workload: Send + Sync {
     fn needs_own_threads(&self) -> bool {
         false
     }
+    /// How many workers in a row share a connection, so that they must run on one thread.
+    fn workers_per_connection(&self) -> usize {
+        1
+    }
     /// Whether its workers heed [`WorkerContext::only_class`].
     fn can_run_class_alone(&self) -> bool {
         false

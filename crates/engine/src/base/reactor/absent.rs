@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use super::Task;
+use super::WorkerTask;
 use crate::base::clock::{Nanos, RealClock};
 
 /// Never made here.
@@ -15,6 +15,14 @@ impl FdRegistration {
     /// # Errors
     /// Never.
     pub fn want_write(&mut self, _fd: BorrowedFd<'_>, _want: bool) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// Never called here.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn move_to_task(&mut self, _fd: BorrowedFd<'_>, _task: usize) -> io::Result<()> {
         match *self {}
     }
 
@@ -69,7 +77,7 @@ impl Reactor {
     /// Never.
     pub fn run(
         &self,
-        _tasks: &mut [Option<Task<'_>>],
+        _tasks: &mut [Option<WorkerTask<'_>>],
         _abandoned: &dyn Fn() -> bool,
     ) -> io::Result<()> {
         match *self {}

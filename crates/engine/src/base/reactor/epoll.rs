@@ -195,6 +195,17 @@ impl FdRegistration {
         Ok(())
     }
 
+    /// Has the descriptor wake another task of this reactor from now on; at once if it is ready.
+    ///
+    /// # Errors
+    /// When the kernel refuses the change.
+    pub fn move_to_task(&mut self, fd: BorrowedFd<'_>, task: usize) -> io::Result<()> {
+        let data = epoll::EventData::new_u64(task as u64);
+        epoll::modify(&self.reactor.epoll, fd, data, interest_flags(self.writing))?;
+        self.task = task;
+        Ok(())
+    }
+
     /// Forgets the descriptor before it is closed.
     pub fn detach_fd(self, fd: BorrowedFd<'_>) {
         debug_assert_eq!(self.fd, fd.as_raw_fd());

@@ -12,12 +12,12 @@ use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::transport::{Transport, TransportError, WaitLimit, tls, with_buffer};
 
 /// Bytes asked of the socket at once.
-const READ: usize = 64 << 10;
+pub(super) const READ: usize = 64 << 10;
 /// How long a server may take to close a connection behind its last reply.
 const PARTING: Duration = Duration::from_secs(1);
 
 thread_local! {
-    static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    pub(super) static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A connection; after a fault it is to be dropped.
@@ -31,6 +31,54 @@ pub struct HttpConnection {
     pub connect_time: Nanos,
     /// TLS, where there is any.
     pub tls_time: Option<Nanos>,
+}
+
+/// A way to a server, with TLS where its origin asks for it, and how long that took.
+pub(super) struct OpenedTransport {
+    pub(super) transport: Transport,
+    pub(super) connect_time: Nanos,
+    pub(super) tls_time: Option<Nanos>,
+}
+
+/// Connects to the first address that answers. The time allowed holds on until the transport is given another limit.
+///
+/// # Errors
+/// Why it can't be done.
+pub(super) async fn open_transport(
+    origin: &HttpOrigin,
+    clock: &RealClock,
+    timeout: Duration,
+    abandon: &Stop,
+) -> Result<OpenedTransport, HttpFault> {
+    let began = clock.now();
+    let mut first = origin.last_good();
+    let count = origin.endpoints().len();
+    let mut tried = 0;
+    let mut transport = loop {
+        let endpoint = &origin.endpoints()[first % count];
+        match Transport::connect(endpoint, abandon, timeout, timeout).await {
+            Ok(transport) => {
+                origin.note_good(first % count);
+                break transport;
+            }
+            // A name may have an address that nobody answers at.
+            Err(TransportError::Os(_)) if tried + 1 < count => {
+                tried += 1;
+                first += 1;
+            }
+            Err(fault) => return Err(HttpFault(FaultCause::Connect(fault))),
+        }
+    };
+    let connected = clock.now();
+    let mut tls_time = None;
+    if let Some(config) = origin.tls_config() {
+        let name = tls::server_name(origin.tls_name());
+        let name = name.map_err(|_| HttpFault(FaultCause::NoTlsName))?;
+        let shaken = transport.start_tls(config, name).await;
+        shaken.map_err(|fault| HttpFault(FaultCause::Connect(fault)))?;
+        tls_time = Some(clock.now().since(connected));
+    }
+    Ok(OpenedTransport { transport, connect_time: connected.since(began), tls_time })
 }
 
 /// What a reply came to.
@@ -61,37 +109,10 @@ impl HttpConnection {
         timeout: Duration,
         abandon: &Stop,
     ) -> Result<HttpConnection, HttpFault> {
-        let began = clock.now();
-        let mut first = origin.last_good();
-        let count = origin.endpoints().len();
-        let mut tried = 0;
-        let mut transport = loop {
-            let endpoint = &origin.endpoints()[first % count];
-            match Transport::connect(endpoint, abandon, timeout, timeout).await {
-                Ok(transport) => {
-                    origin.note_good(first % count);
-                    break transport;
-                }
-                // A name may have an address that nobody answers at.
-                Err(TransportError::Os(_)) if tried + 1 < count => {
-                    tried += 1;
-                    first += 1;
-                }
-                Err(fault) => return Err(HttpFault(FaultCause::Connect(fault))),
-            }
-        };
-        let connected = clock.now();
-        let mut tls_time = None;
-        if let Some(config) = origin.tls_config() {
-            let name = tls::server_name(origin.tls_name());
-            let name = name.map_err(|_| HttpFault(FaultCause::NoTlsName))?;
-            let shaken = transport.start_tls(config, name).await;
-            shaken.map_err(|fault| HttpFault(FaultCause::Connect(fault)))?;
-            tls_time = Some(clock.now().since(connected));
-        }
+        let made = open_transport(origin, clock, timeout, abandon).await?;
+        let OpenedTransport { mut transport, connect_time, tls_time } = made;
         transport.set_limit(Some(WaitLimit::from_now(timeout)));
         let scan = ReplyScan::default();
-        let connect_time = connected.since(began);
         Ok(HttpConnection { transport, scan, timeout, answered: 0, connect_time, tls_time })
     }
 

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
+use super::http2::code_name;
 use crate::base::units::show_time;
 use crate::client::transport::TransportError;
 use crate::recorder::{EventError, EventErrorKind};
 
 /// Why an exchange did not come to its end. The connection is of no use afterwards.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HttpFault(pub(super) FaultCause);
 
 /// The causes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum FaultCause {
     /// No connection could be made.
     Connect(TransportError),
@@ -26,11 +27,23 @@ pub(super) enum FaultCause {
     Malformed(&'static str),
     /// The host's name can't be one of a certificate.
     NoTlsName,
+    /// The server does not speak HTTP/2; how that is known.
+    NotHttp2(&'static str),
+    /// The server reset the stream, with this code.
+    Reset(u32),
+    /// The server ended the connection, with this code, and has not looked at the request.
+    Unseen(u32),
+    /// The server ended the connection, with this code, in the middle of the reply.
+    Ended(u32),
 }
 
 /// Codes of protocol errors.
 const MALFORMED: u16 = 1;
 const TLS: u16 = 2;
+const NOT_HTTP2: u16 = 3;
+/// Codes of HTTP/2 follow on these: of streams that were reset, and of connections that were ended.
+const RESET: u16 = 100;
+const GOAWAY: u16 = 200;
 
 impl HttpFault {
     /// Whether the server may have ended a connection at rest just as it was used again: nothing of a reply came.
@@ -44,9 +57,14 @@ impl HttpFault {
         }
     }
 
+    /// Whether the server says that it has not looked at the request: it can be sent again, whatever it does.
+    pub fn is_unseen(&self) -> bool {
+        matches!(self.0, FaultCause::Unseen(0))
+    }
+
     /// Whether no connection could be made.
     pub fn is_connect(&self) -> bool {
-        matches!(self.0, FaultCause::Connect(_) | FaultCause::NoTlsName)
+        matches!(self.0, FaultCause::Connect(_) | FaultCause::NoTlsName | FaultCause::NotHttp2(_))
     }
 
     /// Whether the time allowed was over.
@@ -73,8 +91,23 @@ impl HttpFault {
             FaultCause::Closed { .. } => lost(0),
             FaultCause::Malformed(_) => protocol(MALFORMED),
             FaultCause::NoTlsName => protocol(TLS),
+            FaultCause::NotHttp2(_) => protocol(NOT_HTTP2),
+            FaultCause::Reset(code) => protocol(RESET + short_code(*code)),
+            FaultCause::Unseen(code) | FaultCause::Ended(code) => {
+                protocol(GOAWAY + short_code(*code))
+            }
         }
     }
+}
+
+/// A code of HTTP/2 as far as there is room for it.
+fn short_code(code: u32) -> u16 {
+    code.min(99) as u16
+}
+
+/// Its name, or the number where it has none.
+fn code_text(code: u32) -> String {
+    code_name(code).map_or_else(|| format!("code {code}"), str::to_owned)
 }
 
 impl From<TransportError> for HttpFault {
@@ -134,6 +167,18 @@ impl fmt::Display for HttpFault {
             FaultCause::Malformed(why) => write!(f, "not a valid reply: {why}"),
             FaultCause::NoTlsName => {
                 write!(f, "TLS: the host is not a name that a certificate can hold")
+            }
+            FaultCause::NotHttp2(how) => write!(f, "the server does not speak HTTP/2: {how}"),
+            FaultCause::Reset(code) => {
+                write!(f, "the server reset the stream: {}", code_text(*code))
+            }
+            FaultCause::Unseen(code) => {
+                let code = code_text(*code);
+                write!(f, "the server ended the connection before this request: {code}")
+            }
+            FaultCause::Ended(code) => {
+                let code = code_text(*code);
+                write!(f, "the server ended the connection in the middle of the reply: {code}")
             }
         }
     }

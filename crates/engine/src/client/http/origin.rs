@@ -33,6 +33,14 @@ impl WebTls {
             Mistake::new("--ca", error.0).hint("a file of certificates in PEM format")
         })?))
     }
+
+    /// The same, asking servers for HTTP/2.
+    #[must_use]
+    pub fn with_http2(&self) -> WebTls {
+        let mut config = (*self.0).clone();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        WebTls(Arc::new(config))
+    }
 }
 
 /// What is asked of all places alike.

@@ -49,10 +49,25 @@ pub trait ReplySink {
     fn note_head(&mut self, _status: u16, _fields: &[ReplyField<'_>]) {}
     /// A piece of the body.
     fn take_body(&mut self, _bytes: &[u8]) {}
+    /// Whether it looks at heads at all.
+    fn wants_head(&self) -> bool {
+        true
+    }
+    /// Whether it looks at bodies.
+    fn wants_body(&self) -> bool {
+        true
+    }
 }
 
 /// Keeps nothing.
-impl ReplySink for () {}
+impl ReplySink for () {
+    fn wants_head(&self) -> bool {
+        false
+    }
+    fn wants_body(&self) -> bool {
+        false
+    }
+}
 
 /// Where a reply is.
 #[derive(Clone, Copy, Debug)]
@@ -259,7 +274,7 @@ impl ReplyScan {
     }
 }
 
-const TOO_LONG: &str = "the body is longer than is allowed";
+pub(super) const TOO_LONG: &str = "the body is longer than is allowed";
 
 /// Reads a head if it is there whole.
 fn read_head(

@@ -43,7 +43,7 @@ pub(in crate::client) enum ServerEndpoint {
 }
 
 /// Why bytes can't be had or given.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::client) enum TransportError {
     /// The other side closed the connection.
     Closed,
@@ -319,6 +319,14 @@ impl StreamSocket {
             }
         }
         if want { Poll::Pending } else { Poll::Ready(Ok(())) }
+    }
+
+    /// Has the socket wake another task of its reactor.
+    pub(super) fn attach_to(&mut self, task: usize) -> Result<(), TransportError> {
+        match &mut self.attachment {
+            Some(attachment) => Ok(attachment.move_to_task(self.socket.as_fd(), task)?),
+            None => Ok(()),
+        }
     }
 
     /// Waits until a connection under way is made.

@@ -119,6 +119,21 @@ impl Transport {
         self.socket.attachment.is_some()
     }
 
+    /// Has the connection wake another task of its reactor.
+    pub(in crate::client) fn attach_to(&mut self, task: usize) -> Result<(), TransportError> {
+        self.socket.attach_to(task)
+    }
+
+    /// Bytes may be there to read although some were just sent: they may answer others.
+    pub(in crate::client) fn expect_input(&mut self) {
+        self.socket.fresh = false;
+    }
+
+    /// The protocol that TLS chose for what it carries.
+    pub(in crate::client) fn alpn_protocol(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.alpn_protocol()
+    }
+
     /// Replaces the flag that ends waiting.
     pub(in crate::client) fn set_abandon(&mut self, abandon: &Stop) {
         self.socket.abandon = abandon.clone();

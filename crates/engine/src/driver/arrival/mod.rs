@@ -11,7 +11,7 @@ use staged::{RateIntegral, StagedSchedule};
 pub(super) use tickets::TicketShare;
 
 use crate::base::Nanos;
-use crate::plan::{ArrivalPlan, ArrivalSpacing, Mistake};
+use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, Mistake};
 
 /// When the events of one worker shall begin.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub(super) enum ArrivalSchedule {
     Constant(ConstantSchedule),
     /// The same where the rate changes.
     Staged(StagedSchedule),
-    /// Exponential gaps.
+    /// Random gaps.
     Poisson(PoissonSchedule),
 }
 
@@ -63,6 +63,21 @@ fn count_due(about: u64, time: Nanos, due_time: impl Fn(u64) -> Nanos) -> u64 {
 }
 
 impl ArrivalMode {
+    /// What the load asks for.
+    ///
+    /// # Errors
+    /// As [`ArrivalMode::new`].
+    pub(super) fn of_load(load: &LoadPlan, seed: u64) -> Result<ArrivalMode, Mistake> {
+        let mode = ArrivalMode::new(&load.arrival, seed)?;
+        Ok(match (mode, load.jitter) {
+            (ArrivalMode::Open(ArrivalSchedule::Constant(even)), part) if part > 0.0 => {
+                let jittered = PoissonSchedule::with_jitter(even.per_second, part, seed);
+                ArrivalMode::Open(ArrivalSchedule::Poisson(jittered))
+            }
+            (mode, _) => mode,
+        })
+    }
+
     /// What the plan asks for; `seed` fixes the times of a random schedule.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Due times with exponential gaps: summed up from the run's seed in blocks, which all workers share.
+//! Due times with random gaps, exponential ones or with jitter: summed up from the run's seed in blocks, which all workers share.
 //!
 //! Blocks form a chain. Each worker holds the block of its last ticket; whoever first needs the next block makes it.
 //! A block that all workers have left behind is freed. So the times depend on nothing but rate and seed.
@@ -27,6 +27,8 @@ pub(in crate::driver) struct PoissonSchedule {
 enum GapScale {
     /// Nanoseconds, so many to a gap in the mean.
     Constant(f64),
+    /// Nanoseconds, evenly drawn around the mean, by at most this part of it.
+    Jittered(f64, f64),
     /// Arrivals: the times are where the integral of a rate reaches them.
     Staged(RateIntegral),
 }
@@ -38,6 +40,12 @@ impl GapScale {
             GapScale::Constant(mean_ns) => {
                 *sum += rng.exponential(*mean_ns);
                 *sum as u64
+            }
+            GapScale::Jittered(mean_ns, part) => {
+                // The first is due at once, as without jitter.
+                let due = *sum as u64;
+                *sum += mean_ns * (1.0 - part + 2.0 * part * rng.uniform_fraction());
+                due
             }
             GapScale::Staged(integral) => {
                 *sum += rng.exponential(1.0);
@@ -85,6 +93,11 @@ impl Drop for DueTimeBlock {
 impl PoissonSchedule {
     pub(super) fn new(per_second: f64, seed: u64) -> PoissonSchedule {
         PoissonSchedule::from_scale(GapScale::Constant(1e9 / per_second), seed)
+    }
+
+    /// Gaps that are even but for a part of them.
+    pub(super) fn with_jitter(per_second: f64, part: f64, seed: u64) -> PoissonSchedule {
+        PoissonSchedule::from_scale(GapScale::Jittered(1e9 / per_second, part), seed)
     }
 
     pub(super) fn from_stages(rate: RateIntegral, seed: u64) -> PoissonSchedule {
@@ -146,6 +159,20 @@ mod tests {
             let share = gaps.iter().filter(|&&g| g > t).count() as f64 / gaps.len() as f64;
             assert!((share - (-t).exp()).abs() < 0.005, "{t}: {share}");
         }
+    }
+
+    #[test]
+    fn jitter_keeps_the_rate_and_its_bounds() {
+        let mut schedule = PoissonSchedule::with_jitter(1000.0, 0.1, 5);
+        let n = 100_000u64;
+        let times: Vec<u64> = (0..n).map(|k| schedule.due_time(k).0).collect();
+        assert_eq!(times[0], 0);
+        let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e6).collect();
+        assert!(gaps.iter().all(|gap| (0.8999..=1.1001).contains(gap)));
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        assert!((mean - 1.0).abs() < 0.001, "{mean}");
+        let short = gaps.iter().filter(|gap| **gap < 0.95).count() as f64 / gaps.len() as f64;
+        assert!((short - 0.25).abs() < 0.01, "{short}");
     }
 
     #[test]

@@ -304,6 +304,7 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
             .read_count("workers", 1, MOST_WORKERS)
             .map_or(default.workers, |n| n as usize),
         arrival,
+        jitter: default.jitter,
         time,
         events,
         interval: read_interval(section).unwrap_or(default.interval),

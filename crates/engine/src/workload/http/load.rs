@@ -20,6 +20,10 @@ pub struct HttpLoad {
     pub body: Option<Vec<u8>>,
     /// Whether requests are of HTTP/1.0.
     pub is_http10: bool,
+    /// Whether requests are of HTTP/2.
+    pub is_http2: bool,
+    /// How many workers share a connection of HTTP/2, each with a stream of its own.
+    pub streams: usize,
     /// Whether connections are used again.
     pub keep_alive: bool,
     /// Most redirects that are followed of one request; 0 for none.
@@ -55,6 +59,8 @@ impl HttpLoad {
             fields: Vec::new(),
             body: None,
             is_http10: false,
+            is_http2: false,
+            streams: 1,
             keep_alive: true,
             redirects: 0,
             cookies: false,

@@ -14,6 +14,7 @@ mod scenario;
 mod scenario_file;
 mod scenario_worker;
 mod sender;
+mod stream_group;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -115,6 +116,7 @@ impl WorkloadKind for HttpKind {
             "--urls=list.txt --rate=500 --expect-status=200 --checksum",
             "--urls=list.txt --isolate -h db1 -u monitor -p",
             "--file=docs/http/shop.toml --threads=10 --time=30",
+            "https://app1.lan/ --http2 --streams=64 --threads=64 --time=30",
             "https://app1.lan/ -H 'Accept: text/html' --bearer-token=t.txt",
         ]
     }
@@ -127,7 +129,7 @@ impl WorkloadKind for HttpKind {
             let path = Path::new(path);
             let mut file = read_scenario_file(path)?;
             file.values.take_options(options);
-            let load = options::load_of_scenarios(options, file.url.take())?;
+            let load = options::load_of_scenarios(options, file.url.take(), &file.servers)?;
             return Ok(Box::new(ScenarioWorkload::new(path, file, load)?));
         }
         Ok(Box::new(HttpWorkload::new(options::load_from_options(options)?)))
@@ -191,6 +193,9 @@ impl Workload for HttpWorkload {
     }
     fn can_run_class_alone(&self) -> bool {
         true
+    }
+    fn workers_per_connection(&self) -> usize {
+        self.load.streams
     }
     fn loads_this_machine(&self) -> bool {
         self.origins.has_local_place()

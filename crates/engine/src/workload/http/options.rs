@@ -34,6 +34,8 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("body-file", Text, "", "a file that holds it"),
         spec("basic-auth", Text, "", "a file with user:password, or env:NAME"),
         spec("bearer-token", Text, "", "a file with a token, or env:NAME"),
+        spec("http2", Switch, "off", "HTTP/2, also without TLS"),
+        spec("streams", Count, "1", "workers that share a connection of HTTP/2"),
         spec("no-keep-alive", Switch, "off", "a new connection for each request"),
         spec("redirects", Count, "0", "most redirects to follow of one request"),
         spec("cookies", Switch, "off", "each worker keeps cookies and sends them"),
@@ -64,13 +66,14 @@ pub(super) fn load_from_options(options: &Options) -> Result<HttpLoad, Mistake> 
     load_of_urls(options, read_urls(options)?)
 }
 
-/// The same for a file of scenarios, which are at this address unless an option names another.
+/// The same for a file of scenarios, which are at this address unless an option names another; some steps are at others.
 ///
 /// # Errors
 /// The first mistake.
 pub(super) fn load_of_scenarios(
     options: &Options,
     url: Option<HttpUrl>,
+    servers: &[HttpUrl],
 ) -> Result<HttpLoad, Mistake> {
     const OF_STEPS: [&str; 6] =
         ["urls", "method", "body", "body-file", "expect-status", "expect-size"];
@@ -85,10 +88,12 @@ pub(super) fn load_of_scenarios(
         _ => read_urls(options)?,
     };
     match &urls[..] {
-        [one] if one.path == "/" => load_of_urls(options, urls),
+        [one] if one.path == "/" => {
+            load_of_urls(options, urls.into_iter().chain(servers.iter().cloned()).collect())
+        }
         [_] => Err(Mistake::new("URL", "the steps of --file have the paths")
             .hint("as in http://localhost:8080")),
-        _ => Err(Mistake::new("URL", "the steps of --file have one server").hint("name one")),
+        _ => Err(Mistake::new("URL", "the file has one server of its own").hint("name one")),
     }
 }
 
@@ -136,6 +141,7 @@ fn load_of_urls(options: &Options, urls: Vec<HttpUrl>) -> Result<HttpLoad, Mista
         load.fields.push(Secret::new(format!("Authorization: Bearer {}", token.reveal())));
     }
     load.keep_alive = !options.switch("no-keep-alive");
+    read_http2(options, &mut load)?;
     load.redirects = u32::try_from(options.count("redirects")).unwrap_or(u32::MAX);
     load.cookies = options.switch("cookies");
     load.compressed = options.switch("compressed");
@@ -209,6 +215,29 @@ fn read_secret(options: &Options, name: &str) -> Result<Option<Secret>, Mistake>
     }
 }
 
+/// Most workers that share a connection: as many streams as servers ever allow.
+const MOST_STREAMS: u64 = 10_000;
+
+fn read_http2(options: &Options, load: &mut HttpLoad) -> Result<(), Mistake> {
+    load.is_http2 = options.switch("http2");
+    let streams = options.count("streams");
+    if !(1..=MOST_STREAMS).contains(&streams) {
+        let why = format!("a connection has 1 to {MOST_STREAMS} streams");
+        return Err(Mistake::new("--streams", why).hint("as in --streams=64"));
+    }
+    load.streams = streams as usize;
+    match load.is_http2 {
+        false if load.streams > 1 => {
+            Err(Mistake::new("--streams", "HTTP/1.1 has no streams").hint("add --http2"))
+        }
+        true if !load.keep_alive => {
+            let why = "connections of HTTP/2 are kept";
+            Err(Mistake::new("--no-keep-alive", why).hint("leave it out"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn read_checks(options: &Options, load: &mut HttpLoad) -> Result<(), Mistake> {
     if let Some(text) = given(options, "expect-status") {
         load.checks.status = StatusRange::read_list(text).map_err(|part| {
@@ -251,6 +280,7 @@ fn read_setup(options: &Options, load: &HttpLoad) -> Result<OriginSetup, Mistake
         false if load.redirects > 0 => WebTls::new(ca, load.verifies).ok(),
         false => None,
     };
+    let tls = if load.is_http2 { tls.map(|tls| tls.with_http2()) } else { tls };
     let allowed = given(options, "allow-target").unwrap_or_default();
     let allowed_hosts = allowed.lines().map(|line| line.trim().to_owned()).collect();
     Ok(OriginSetup { connect_to, unix_socket, allowed_hosts, tls })

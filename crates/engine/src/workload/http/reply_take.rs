@@ -10,12 +10,14 @@ enum BodyCoding {
     #[default]
     Plain,
     Gzip,
+    Brotli,
     Zstd,
     Unknown(String),
 }
 
 /// What a request says it can read.
-pub(super) const ACCEPTED: &str = if cfg!(feature = "zstd") { "gzip, zstd" } else { "gzip" };
+pub(super) const ACCEPTED: &str =
+    if cfg!(feature = "zstd") { "gzip, br, zstd" } else { "gzip, br" };
 
 /// What is kept of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,6 +95,11 @@ impl ReplyTake {
         match &self.coding {
             BodyCoding::Gzip => read_pieces(flate2::read::MultiGzDecoder::new(body), most, told)
                 .map_err(|why| format!("the body is not whole gzip: {why}")),
+            BodyCoding::Brotli => {
+                let decoder = brotli_decompressor::Decompressor::new(body, PIECE);
+                read_pieces(decoder, most, told)
+                    .map_err(|why| format!("the body is not whole brotli: {why}"))
+            }
             #[cfg(feature = "zstd")]
             BodyCoding::Zstd => zstd::stream::read::Decoder::with_buffer(body)
                 .map_err(|error| error.to_string())
@@ -109,12 +116,15 @@ impl ReplyTake {
     }
 }
 
+/// Bytes that are decoded at once.
+const PIECE: usize = 16 << 10;
+
 fn read_pieces(
     mut decoder: impl Read,
     most: u64,
     told: &mut dyn FnMut(&[u8]),
 ) -> Result<(), String> {
-    let (mut piece, mut all) = ([0; 16 << 10], 0);
+    let (mut piece, mut all) = ([0; PIECE], 0);
     loop {
         match decoder.read(&mut piece).map_err(|error| error.to_string())? {
             0 => return Ok(()),
@@ -142,6 +152,7 @@ impl ReplySink for ReplyTake {
                 self.coding = match text(field.value).to_ascii_lowercase().as_str() {
                     "" | "identity" => BodyCoding::Plain,
                     "gzip" | "x-gzip" => BodyCoding::Gzip,
+                    "br" => BodyCoding::Brotli,
                     "zstd" => BodyCoding::Zstd,
                     other => BodyCoding::Unknown(other.to_owned()),
                 };
@@ -160,5 +171,9 @@ impl ReplySink for ReplyTake {
         if self.spec.sum && is_plain {
             self.sum.update(bytes);
         }
+    }
+
+    fn wants_body(&self) -> bool {
+        self.spec.body || self.spec.sum
     }
 }

@@ -7,7 +7,7 @@ use super::load::{HttpLoad, SizeCheck};
 use super::reply_take::ACCEPTED;
 use super::{MOST_CLASSES, OTHERS};
 use crate::base::Secret;
-use crate::client::HttpUrl;
+use crate::client::{FieldPrivacy, HttpUrl, write_block_field};
 use crate::plan::field_secret_at;
 
 /// Nothing was seen yet.
@@ -110,7 +110,7 @@ pub(super) struct RequestDraft<'a> {
     pub(super) is_home: bool,
 }
 
-/// Writes a request as it is sent.
+/// Writes a request as it is sent, but for what HTTP/2 adds: there the body goes apart.
 pub(super) fn write_request(load: &HttpLoad, draft: &RequestDraft<'_>, out: &mut Vec<u8>) {
     let name = |field: &str| field.split(':').next().unwrap_or_default().trim().to_owned();
     let is_named = |field: &str, name_: &str| name(field).eq_ignore_ascii_case(name_);
@@ -122,16 +122,15 @@ pub(super) fn write_request(load: &HttpLoad, draft: &RequestDraft<'_>, out: &mut
     let of_load =
         of_load.filter(|field| !draft.fields.iter().any(|own| is_named(own, &name(field))));
     let fields: Vec<&str> = own.chain(of_load).filter(is_sent).collect();
-    let version = if load.is_http10 { "1.0" } else { "1.1" };
-    let mut head = format!("{} {} HTTP/{version}\r\n", draft.method, draft.url.path);
+    let mut head = HeadWriter::start_head(load, draft, &fields, out);
     let mut add = |name: &str, value: &str| {
         if !fields.iter().any(|field| is_named(field, name)) {
-            for part in [name, ": ", value, "\r\n"] {
-                head += part;
-            }
+            head.add_field(name, value);
         }
     };
-    add("Host", &draft.url.host_field());
+    if !load.is_http2 {
+        add("Host", &draft.url.host_field());
+    }
     add("User-Agent", concat!("sweat/", env!("CARGO_PKG_VERSION")));
     add("Accept", "*/*");
     if load.compressed {
@@ -141,6 +140,7 @@ pub(super) fn write_request(load: &HttpLoad, draft: &RequestDraft<'_>, out: &mut
         add("Cookie", draft.cookies);
     }
     match (load.is_http10, load.keep_alive) {
+        _ if load.is_http2 => {}
         (true, true) => add("Connection", "Keep-Alive"),
         (false, false) => add("Connection", "close"),
         (true, false) | (false, true) => {}
@@ -149,14 +149,76 @@ pub(super) fn write_request(load: &HttpLoad, draft: &RequestDraft<'_>, out: &mut
     if let Some(length) = draft.body.map(<[u8]>::len).or(has_body.then_some(0)) {
         add("Content-Length", &length.to_string());
     }
-    for field in fields {
-        head += field.trim();
-        head += "\r\n";
+    for field in &fields {
+        let (name, value) = field.split_once(':').unwrap_or((field, ""));
+        head.add_field(name.trim(), value.trim());
     }
-    head += "\r\n";
-    out.extend_from_slice(head.as_bytes());
-    out.extend_from_slice(draft.body.unwrap_or_default());
+    head.end_head(draft.body.unwrap_or_default());
 }
+
+/// Writes the head of a request as its version has it; of HTTP/2 its header block, without the body.
+enum HeadWriter<'o> {
+    Lines(&'o mut Vec<u8>),
+    Block(&'o mut Vec<u8>),
+}
+
+impl<'o> HeadWriter<'o> {
+    fn start_head(
+        load: &HttpLoad,
+        draft: &RequestDraft<'_>,
+        fields: &[&str],
+        out: &'o mut Vec<u8>,
+    ) -> HeadWriter<'o> {
+        let RequestDraft { method, url, .. } = draft;
+        if !load.is_http2 {
+            let version = if load.is_http10 { "1.0" } else { "1.1" };
+            out.extend_from_slice(format!("{method} {} HTTP/{version}\r\n", url.path).as_bytes());
+            return HeadWriter::Lines(out);
+        }
+        let pairs = fields.iter().filter_map(|field| field.split_once(':'));
+        let host = pairs.clone().find(|(name, _)| name.trim().eq_ignore_ascii_case("host"));
+        let own_host = host.map(|(_, value)| value.trim().to_owned());
+        let scheme = if url.is_tls { "https" } else { "http" };
+        let mut add = |name, value: &str| write_block_field(name, value, FieldPrivacy::Open, out);
+        add(":method", method);
+        add(":scheme", scheme);
+        add(":path", &url.path);
+        add(":authority", &own_host.unwrap_or_else(|| url.host_field()));
+        HeadWriter::Block(out)
+    }
+
+    fn add_field(&mut self, name: &str, value: &str) {
+        match self {
+            HeadWriter::Lines(out) => {
+                for part in [name, ": ", value, "\r\n"] {
+                    out.extend_from_slice(part.as_bytes());
+                }
+            }
+            HeadWriter::Block(out) => {
+                let name = name.to_ascii_lowercase();
+                if OF_HTTP1.contains(&&*name) {
+                    return;
+                }
+                let privacy = match field_secret_at(&format!("{name}: {value}")) {
+                    Some(_) => FieldPrivacy::Secret,
+                    None => FieldPrivacy::Open,
+                };
+                write_block_field(&name, value, privacy, out);
+            }
+        }
+    }
+
+    fn end_head(self, body: &[u8]) {
+        if let HeadWriter::Lines(out) = self {
+            out.extend_from_slice(b"\r\n");
+            out.extend_from_slice(body);
+        }
+    }
+}
+
+/// Fields that HTTP/2 says in other ways (RFC 9113, 8.2.2 and 8.3.1).
+const OF_HTTP1: [&str; 6] =
+    ["connection", "host", "keep-alive", "proxy-connection", "te", "upgrade"];
 
 /// Whether a text is a word as methods and names of fields are.
 pub(super) fn is_token(text: &str) -> bool {

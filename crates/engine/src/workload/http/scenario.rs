@@ -86,7 +86,7 @@ impl ScenarioWorkload {
             text.clear();
             text.extend_from_slice(step.method.as_bytes());
             text.push(b' ');
-            text.extend_from_slice(self.load.urls[0].origin_text().as_bytes());
+            text.extend_from_slice(self.load.urls[step.server].origin_text().as_bytes());
             step.path.write(values, &mut text);
             if let Some(body) = &step.body {
                 text.push(b' ');
@@ -106,6 +106,9 @@ impl Workload for ScenarioWorkload {
     }
     fn can_run_class_alone(&self) -> bool {
         true
+    }
+    fn workers_per_connection(&self) -> usize {
+        self.load.streams
     }
     fn loads_this_machine(&self) -> bool {
         self.origins.has_local_place()

@@ -21,6 +21,8 @@ const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "op
 pub(super) struct ScenarioFile {
     /// Where its paths are, unless the command line says it.
     pub(super) url: Option<HttpUrl>,
+    /// Other servers that steps name.
+    pub(super) servers: Vec<HttpUrl>,
     pub(super) values: ValueFile,
     pub(super) scenarios: Vec<ScenarioSpec>,
     /// Places and names of all holes and kept values; texts have their numbers.
@@ -43,6 +45,8 @@ pub(super) struct ScenarioSpec {
 pub(super) struct PageStep {
     pub(super) label: String,
     pub(super) method: String,
+    /// Which server: 0 for that of the file, then the others.
+    pub(super) server: usize,
     pub(super) path: HoleText,
     pub(super) fields: Vec<HoleText>,
     pub(super) body: Option<HoleText>,
@@ -178,8 +182,8 @@ pub(super) fn read_scenarios(text: &str) -> Result<ScenarioFile, Vec<Mistake>> {
             root.add_mistake("scenario", &why, None);
         }
         root.check_unknown_keys();
-        let StepReader { names, kept } = reader;
-        ScenarioFile { url, values, scenarios, names, kept }
+        let StepReader { names, kept, servers } = reader;
+        ScenarioFile { url, servers, values, scenarios, names, kept }
     })
 }
 
@@ -188,9 +192,38 @@ pub(super) fn read_scenarios(text: &str) -> Result<ScenarioFile, Vec<Mistake>> {
 struct StepReader {
     names: Vec<(String, String)>,
     kept: Vec<String>,
+    servers: Vec<HttpUrl>,
 }
 
 impl StepReader {
+    /// The server that a step's address names, and its path; of a path that is the file's server.
+    fn split_server<'t>(
+        &mut self,
+        section: &PlanSection<'_>,
+        key: &'static str,
+        address: &'t str,
+    ) -> (usize, &'t str) {
+        let start = address.find("://").filter(|_| !address.starts_with('/'));
+        let Some(start) = start.map(|at| at + "://".len()) else { return (0, address) };
+        let end = address[start..].find('/').map_or(address.len(), |at| start + at);
+        let (origin, path) = address.split_at(end);
+        match HttpUrl::from_text(origin) {
+            Ok(server) => {
+                let known = self.servers.iter().position(|known| *known == server);
+                let place = known.unwrap_or(self.servers.len());
+                if known.is_none() {
+                    self.servers.push(server);
+                }
+                (place + 1, if path.is_empty() { "/" } else { path })
+            }
+            Err(why) => {
+                let hint = "as in http://localhost:8080/item/{{id}}".to_owned();
+                section.add_mistake(key, why, Some(hint));
+                (0, path)
+            }
+        }
+    }
+
     fn read_scenario(
         &mut self,
         name: String,
@@ -226,8 +259,9 @@ impl StepReader {
             section.add_own_mistake("a step has one method with its path", Some(hint));
             return None;
         };
-        let path_text = section.read_text(method)?;
-        let path = self.read_holes(section, method, &path_text, HoleCoding::Percent)?;
+        let address = section.read_text(method)?;
+        let (server, path_text) = self.split_server(section, method, &address);
+        let path = self.read_holes(section, method, path_text, HoleCoding::Percent)?;
         let literal = path.literals();
         if !literal.starts_with('/') || !path_text.starts_with('/') {
             let hint = "as in /item/{{id}}".to_owned();
@@ -237,7 +271,7 @@ impl StepReader {
         }
         let method_name = method.to_ascii_uppercase();
         let label = section.read_text("name");
-        let label = label.unwrap_or_else(|| format!("{method_name} {path_text}"));
+        let label = label.unwrap_or_else(|| format!("{method_name} {address}"));
         let mut fields = Vec::new();
         let own = section.read_section("headers").read_pairs();
         let is_own = |name: &str| own.iter().any(|(own, ..)| own.eq_ignore_ascii_case(name));
@@ -272,6 +306,7 @@ impl StepReader {
         let step = PageStep {
             label,
             method: method_name,
+            server,
             path,
             fields,
             body,

@@ -29,8 +29,8 @@ pub(super) struct ScenarioWorker<'w> {
     part: WorkerContext,
     sender: HttpSender<'w>,
     take: ReplyTake,
-    /// The address of the step under way.
-    url: HttpUrl,
+    /// The servers, each with the path of its last step.
+    urls: Vec<HttpUrl>,
     values: ValueDraws<'w>,
     choice: Rng,
     pauses: Rng,
@@ -47,9 +47,9 @@ impl<'w> ScenarioWorker<'w> {
         let spec = TakeSpec { most: work.load.most_body, ..TakeSpec::default() };
         let rng = |stream| Rng::new(part.seed, part.worker as u64, stream);
         Ok(ScenarioWorker {
-            sender: HttpSender::new(&work.load, &work.origins, None, part.abandon.clone())?,
+            sender: HttpSender::new(&work.load, &work.origins, None, &part)?,
             take: ReplyTake::new(spec),
-            url: work.load.urls[0].clone(),
+            urls: work.load.urls.clone(),
             values: work.values.of_worker(part.seed, part.worker, part.workers),
             choice: rng(CHOICE_STREAM),
             pauses: rng(PAUSE_STREAM),
@@ -81,7 +81,7 @@ impl<'w> ScenarioWorker<'w> {
         class: u16,
         step: &PageStep,
     ) -> Result<(), EventError> {
-        self.url.path = self.text_of(&step.path);
+        self.urls[step.server].path = self.text_of(&step.path);
         let fields: Vec<String> = step.fields.iter().map(|field| self.text_of(field)).collect();
         let body = step.body.as_ref().map(|body| {
             let mut out = Vec::new();
@@ -89,8 +89,8 @@ impl<'w> ScenarioWorker<'w> {
             out
         });
         let page = VisitRequest {
-            url: &self.url,
-            place: 0,
+            url: &self.urls[step.server],
+            place: step.server,
             class,
             method: &step.method,
             fields: &fields,
@@ -234,7 +234,7 @@ impl Worker for ScenarioWorker<'_> {
         if !self.work.load.keep_alive {
             return Ok(());
         }
-        self.opened = Some(self.sender.open_first().await?);
+        self.opened = self.sender.open_first().await?;
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! How one worker sends requests: its connections by place, redirects, cookies, and the times inside an event.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::cookies::CookieJar;
@@ -9,30 +10,37 @@ use super::places::OriginBook;
 use super::reply_take::ReplyTake;
 use super::request::{RequestDraft, write_request};
 use super::samples::SampleStore;
+use super::stream_group::StreamGroup;
 use super::{
     BODY_BYTES, CHECK_LOCATION, CHECK_REDIRECTS, CONNECT, CONNECTIONS, FIRST_BYTE, REDIRECTS,
     STALE, STEPS, TLS,
 };
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::{
-    HttpConnection, HttpFault, HttpOrigin, HttpUrl, ReplyLimits, ReplySink, ReplySummary,
+    Http2Connection, HttpConnection, HttpFault, HttpOrigin, HttpUrl, ReplyLimits, ReplySink,
+    ReplySummary, SharedLine, StreamRequest,
 };
 use crate::recorder::{EventError, StepId, StepLatency, Tally};
-use crate::workload::OpenError;
+use crate::workload::{OpenError, WorkerContext};
 
 /// Times of steps that are kept of one event without asking for memory.
 const TIMED: usize = 8;
 
-/// A place and the connection to it that is at rest.
+/// A place and the connection to it.
 struct PlaceLine {
     text: String,
     origin: Arc<HttpOrigin>,
+    /// One at rest; of HTTP/1.1.
     line: Option<HttpConnection>,
+    /// That of the worker's group; of HTTP/2.
+    shared: Option<Rc<SharedLine>>,
 }
 
 /// Bytes that are sent, and what is to be known of them.
 pub(super) struct ReadyRequest<'a> {
     pub(super) bytes: &'a [u8],
+    /// The body of a request of HTTP/2, whose bytes are the head only.
+    pub(super) body: &'a [u8],
     pub(super) place: usize,
     pub(super) class: u16,
     pub(super) is_head: bool,
@@ -75,6 +83,8 @@ pub(super) struct HttpSender<'w> {
     book: &'w OriginBook,
     samples: Option<&'w SampleStore>,
     lines: Vec<PlaceLine>,
+    /// Who it shares connections with; none in HTTP/1.1.
+    group: Option<Rc<StreamGroup>>,
     pub(super) clock: RealClock,
     abandon: Stop,
     jar: CookieJar,
@@ -86,25 +96,34 @@ pub(super) struct HttpSender<'w> {
     pub(super) wait: Nanos,
 }
 
+/// How long it took to connect, and how long TLS took.
+pub(super) type ConnectTimes = (Nanos, Option<Nanos>);
+
+impl PlaceLine {
+    fn new(origin: Arc<HttpOrigin>, group: Option<&StreamGroup>) -> PlaceLine {
+        let text = origin.origin_text().to_owned();
+        let shared = group.map(|group| group.line_to(&text));
+        PlaceLine { text, origin, line: None, shared }
+    }
+}
+
 impl<'w> HttpSender<'w> {
     pub(super) fn new(
         load: &'w HttpLoad,
         book: &'w OriginBook,
         samples: Option<&'w SampleStore>,
-        abandon: Stop,
+        part: &WorkerContext,
     ) -> anyhow::Result<HttpSender<'w>> {
-        let line = |origin: &Arc<HttpOrigin>| PlaceLine {
-            text: origin.origin_text().to_owned(),
-            origin: origin.clone(),
-            line: None,
-        };
+        let group = load.is_http2.then(|| StreamGroup::join_group(book, load.streams));
+        let line = |origin: &Arc<HttpOrigin>| PlaceLine::new(origin.clone(), group.as_deref());
         Ok(HttpSender {
             load,
             book,
             samples,
             lines: book.own()?.iter().map(line).collect(),
-            clock: RealClock::start_now(),
-            abandon,
+            group,
+            clock: book.clock,
+            abandon: part.abandon.clone(),
             jar: CookieJar::default(),
             buffer: Vec::new(),
             timed: Vec::with_capacity(TIMED),
@@ -134,20 +153,28 @@ impl<'w> HttpSender<'w> {
         self.connect_time = Some(connect + tls.unwrap_or_default());
     }
 
-    /// Connects to the first place before the load; gives how long it took, and how long TLS took.
-    pub(super) async fn open_first(&mut self) -> Result<(Nanos, Option<Nanos>), OpenError> {
+    /// Connects to the first place before the load; gives how long it took, and how long TLS took, unless another worker's
+    /// connection serves.
+    pub(super) async fn open_first(&mut self) -> Result<Option<ConnectTimes>, OpenError> {
         let first = &mut self.lines[0];
-        let timeout = self.load.timeout;
-        let made = HttpConnection::connect(&first.origin, &self.clock, timeout, &self.abandon);
-        let line = made.await.map_err(|fault| {
+        let (origin, clock, timeout) = (&first.origin, &self.clock, self.load.timeout);
+        let refused = |fault: HttpFault| {
             let EventError { kind, code } = fault.to_event_error();
             OpenError { kind, code, text: fault.to_string() }
-        })?;
+        };
+        if let Some(shared) = &first.shared {
+            let opening = shared.open_line(origin, clock, timeout, &self.abandon);
+            let (line, is_new) = opening.await.map_err(refused)?;
+            return Ok(is_new.then_some((line.connect_time, line.tls_time)));
+        }
+        let made = Box::pin(HttpConnection::connect(origin, clock, timeout, &self.abandon));
+        let line = made.await.map_err(refused)?;
         let times = (line.connect_time, line.tls_time);
         first.line = Some(line);
-        Ok(times)
+        Ok(Some(times))
     }
 
+    /// Makes a connection. Callers box it: it is rare, and its room would be part of every worker for good.
     async fn connect(
         &mut self,
         tally: &mut Tally,
@@ -158,8 +185,7 @@ impl<'w> HttpSender<'w> {
         let (origin, timeout) = (&self.lines[place].origin, self.load.timeout);
         match HttpConnection::connect(origin, &self.clock, timeout, &self.abandon).await {
             Ok(line) => {
-                tally.counts[CONNECTIONS] += 1;
-                self.note_connect(class, line.connect_time, line.tls_time);
+                self.note_new_line(tally, class, (line.connect_time, line.tls_time));
                 if let Some(samples) = &self.samples {
                     samples.note_tls(|| line.tls_cipher());
                 }
@@ -170,6 +196,82 @@ impl<'w> HttpSender<'w> {
                 Err(fault)
             }
         }
+    }
+
+    fn note_new_line(&mut self, tally: &mut Tally, class: u16, times: ConnectTimes) {
+        tally.counts[CONNECTIONS] += 1;
+        self.note_connect(class, times.0, times.1);
+    }
+
+    /// The connection of HTTP/2 to a place.
+    async fn shared_line(
+        &mut self,
+        tally: &mut Tally,
+        shared: &SharedLine,
+        request: &ReadyRequest<'_>,
+    ) -> Result<Rc<Http2Connection>, HttpFault> {
+        let began = self.clock.now();
+        let (origin, timeout) = (&self.lines[request.place].origin, self.load.timeout);
+        let opening = shared.open_line(origin, &self.clock, timeout, &self.abandon);
+        match opening.await {
+            Ok((line, is_new)) => {
+                if is_new {
+                    let times = (line.connect_time, line.tls_time);
+                    self.note_new_line(tally, request.class, times);
+                }
+                Ok(line)
+            }
+            Err(fault) => {
+                self.note_step(request.class, CONNECT, self.clock.now().since(began), true);
+                Err(fault)
+            }
+        }
+    }
+
+    /// Sends a request over the connection that the group shares.
+    async fn exchange_http2<S: ReplySink>(
+        &mut self,
+        tally: &mut Tally,
+        shared: &SharedLine,
+        request: &ReadyRequest<'_>,
+        limits: ReplyLimits,
+        sink: &mut S,
+    ) -> Result<ReplySummary, HttpFault> {
+        loop {
+            let line = self.shared_line(tally, shared, request).await?;
+            let sent = self.clock.now();
+            let framed = StreamRequest { block: request.bytes, body: request.body };
+            match line.exchange(&framed, limits, sink).await {
+                Ok(reply) => {
+                    self.note_reply(tally, request, reply, sent);
+                    return Ok(reply);
+                }
+                // What the server has not looked at can be asked for again, whatever it is.
+                Err(fault)
+                    if line.was_used()
+                        && (fault.is_unseen()
+                            || fault.is_stale_connection() && request.may_repeat) =>
+                {
+                    tally.counts[STALE] += 1;
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    #[inline]
+    fn note_reply(
+        &mut self,
+        tally: &mut Tally,
+        request: &ReadyRequest<'_>,
+        reply: ReplySummary,
+        sent: Nanos,
+    ) {
+        tally.bytes_sent += (request.bytes.len() + request.body.len()) as u64;
+        tally.bytes_received += reply.received;
+        tally.counts[BODY_BYTES] += reply.body_bytes;
+        self.wait = reply.first_byte.since(sent);
+        self.note_step(request.class, FIRST_BYTE, self.wait, false);
     }
 
     /// Sends a request and reads its reply, over a connection at rest or a new one.
@@ -186,21 +288,19 @@ impl<'w> HttpSender<'w> {
             most_body: load.most_body,
             is_http10: load.is_http10,
         };
+        if let Some(shared) = self.lines[request.place].shared.clone() {
+            return self.exchange_http2(tally, &shared, request, limits, sink).await;
+        }
         let mut line = match self.lines[request.place].line.take() {
             Some(line) => line,
-            None => self.connect(tally, request.place, request.class).await?,
+            None => Box::pin(self.connect(tally, request.place, request.class)).await?,
         };
         loop {
             let sent = self.clock.now();
             let reply = line.exchange(request.bytes, limits, &self.clock, sink).await;
             match reply {
                 Ok(reply) => {
-                    tally.bytes_sent += request.bytes.len() as u64;
-                    tally.bytes_received += reply.received;
-                    tally.counts[BODY_BYTES] += reply.body_bytes;
-                    let wait = reply.first_byte.since(sent);
-                    self.note_step(request.class, FIRST_BYTE, wait, false);
-                    self.wait = wait;
+                    self.note_reply(tally, request, reply, sent);
                     if reply.keeps_alive && load.keep_alive {
                         self.lines[request.place].line = Some(line);
                     } else if !load.keep_alive {
@@ -215,7 +315,7 @@ impl<'w> HttpSender<'w> {
                 {
                     tally.counts[STALE] += 1;
                     drop(line);
-                    line = self.connect(tally, request.place, request.class).await?;
+                    line = Box::pin(self.connect(tally, request.place, request.class)).await?;
                 }
                 Err(fault) => return Err(fault),
             }
@@ -248,6 +348,7 @@ impl<'w> HttpSender<'w> {
             take.start_reply();
             let request = ReadyRequest {
                 bytes: &bytes,
+                body: body.filter(|_| self.load.is_http2).unwrap_or_default(),
                 place,
                 class: page.class,
                 is_head: method == "HEAD",
@@ -278,7 +379,7 @@ impl<'w> HttpSender<'w> {
                 PageFault::Check(CHECK_LOCATION, why)
             };
             let next = url.join_location(&location).map_err(refused)?;
-            place = self.find_place(&next).map_err(|why| refused(&why))?;
+            place = self.find_place(&next).await.map_err(|why| refused(&why))?;
             // As browsers do: what was posted is not posted again, unless the status says so (RFC 9110, 15.4).
             let becomes_get = match reply.status {
                 303 => method != "HEAD",
@@ -293,13 +394,13 @@ impl<'w> HttpSender<'w> {
     }
 
     /// The place of an address among those that have connections.
-    fn find_place(&mut self, url: &HttpUrl) -> Result<usize, String> {
+    async fn find_place(&mut self, url: &HttpUrl) -> Result<usize, String> {
         let text = url.origin_text();
         if let Some(place) = self.lines.iter().position(|line| line.text == text) {
             return Ok(place);
         }
-        let origin = self.book.find_origin(url, &self.load.setup)?;
-        self.lines.push(PlaceLine { text, origin, line: None });
+        let origin = self.book.find_origin(url, self.load, &self.abandon).await?;
+        self.lines.push(PlaceLine::new(origin, self.group.as_deref()));
         Ok(self.lines.len() - 1)
     }
 

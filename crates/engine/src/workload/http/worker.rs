@@ -62,6 +62,12 @@ impl ReplySink for BodyLook<'_> {
             sum.update(bytes);
         }
     }
+    fn wants_head(&self) -> bool {
+        self.work.samples.is_some()
+    }
+    fn wants_body(&self) -> bool {
+        self.sum.is_some()
+    }
 }
 
 impl<'w> HttpWorker<'w> {
@@ -75,12 +81,7 @@ impl<'w> HttpWorker<'w> {
         let take = || Box::new(ReplyTake::new(spec));
         Ok(HttpWorker {
             work,
-            sender: HttpSender::new(
-                load,
-                &work.origins,
-                work.samples.as_ref(),
-                part.abandon.clone(),
-            )?,
+            sender: HttpSender::new(load, &work.origins, work.samples.as_ref(), &part)?,
             take: load.looks_into_replies().then(take),
             is_head: load.method == "HEAD",
             may_repeat: may_repeat(&load.method),
@@ -119,6 +120,7 @@ impl<'w> HttpWorker<'w> {
         let mut look = BodyLook { sum, work };
         let request = ReadyRequest {
             bytes: &plan.bytes,
+            body: work.load.body.as_deref().filter(|_| work.load.is_http2).unwrap_or_default(),
             place: plan.origin,
             class: plan.class,
             is_head: self.is_head,
@@ -273,7 +275,7 @@ impl Worker for HttpWorker<'_> {
         if !load.keep_alive || self.work.places.len() > 1 || !load.tries_first {
             return Ok(());
         }
-        self.opened = Some(self.sender.open_first().await?);
+        self.opened = self.sender.open_first().await?;
         Ok(())
     }
 
@@ -295,7 +297,7 @@ impl Worker for HttpWorker<'_> {
         let (reply, error) = match self.take.take() {
             None => self.run_plain(tally, place).await,
             Some(mut take) => {
-                let ended = self.run_page(tally, place, &mut take).await;
+                let ended = Box::pin(self.run_page(tally, place, &mut take)).await;
                 self.take = Some(take);
                 ended
             }
