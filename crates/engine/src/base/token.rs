@@ -29,7 +29,8 @@ pub fn sha256_base64(text: &str) -> String {
     encode_base64(digest::digest(&digest::SHA256, text.as_bytes()).as_ref())
 }
 
-fn encode_base64(bytes: &[u8]) -> String {
+/// Base64 with padding (RFC 4648).
+pub fn encode_base64(bytes: &[u8]) -> String {
     let mut out = String::new();
     for three in bytes.chunks(3) {
         let at = |n: usize| u32::from(three.get(n).copied().unwrap_or(0));
