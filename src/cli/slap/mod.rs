@@ -177,7 +177,7 @@ fn run_settings(settings: SlapSettings, call: &SlapCall, stop: &Stop) -> u8 {
             let origin = RunOrigin {
                 command: NAME.into(),
                 command_line: Some(call.line.clone()),
-                defaults: Vec::new(),
+                ..RunOrigin::default()
             };
             let archive = SlapArchive { runs_dir, name, origin };
             run_archived_slap(&plan, target, archive, &observer, stop).and_then(|finished| {

@@ -29,7 +29,7 @@ pub fn sha256_base64(text: &str) -> String {
     encode_base64(digest::digest(&digest::SHA256, text.as_bytes()).as_ref())
 }
 
-/// Bytes as text of base64 (RFC 4648).
+/// Base64 with padding (RFC 4648).
 pub fn encode_base64(bytes: &[u8]) -> String {
     let mut out = String::new();
     for three in bytes.chunks(3) {
