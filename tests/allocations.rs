@@ -352,14 +352,50 @@ fn serve_small_replies() -> u16 {
     port
 }
 
+/// The same in HTTP/2: a head and a body for each request.
+fn serve_small_streams() -> u16 {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    let answer = |stream: &mut std::net::TcpStream| -> std::io::Result<()> {
+        stream.read_exact(&mut [0; 24])?;
+        stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0])?;
+        let (mut head, mut payload) = ([0; 9], [0; 1 << 14]);
+        loop {
+            stream.read_exact(&mut head)?;
+            let length = usize::from(head[1]) << 8 | usize::from(head[2]);
+            stream.read_exact(&mut payload[..length])?;
+            if head[3] == 1 {
+                let mut reply = *b"\0\0\x01\x01\x04____\x88\0\0\x05\0\x01____hello";
+                reply[5..9].copy_from_slice(&head[5..]);
+                reply[15..19].copy_from_slice(&head[5..]);
+                stream.write_all(&reply)?;
+            }
+        }
+    };
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || answer(&mut stream));
+        }
+    });
+    port
+}
+
 #[test]
 fn a_request_over_a_kept_connection_allocates_nothing() {
+    let plain = format!("http://127.0.0.1:{}/", serve_small_replies());
+    check_requests(&[("url", &plain)]);
+    let framed = format!("http://127.0.0.1:{}/", serve_small_streams());
+    check_requests(&[("url", &framed), ("http2", "on")]);
+}
+
+fn check_requests(more: &[(&str, &str)]) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     const EVENTS: u64 = 500;
-    let url = format!("http://127.0.0.1:{}/", serve_small_replies());
     let kind = KINDS.iter().find(|kind| kind.name() == "http").expect("the kind is listed");
-    let given = [("url", &*url), ("checksum", "on"), ("expect-size", "same")];
-    let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let given = [more, &[("checksum", "on"), ("expect-size", "same")]].concat();
+    let given: Vec<_> =
+        given.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let options = Options::from_given(&kind.option_specs(), &given).expect("they exist");
     let workload = kind.build_workload(&options, Endpoint::None).expect("it fits");
     workload.check_ready(&Stop::new()).expect("the server is there");

@@ -63,10 +63,20 @@ pub(super) fn http_workload(port: u16, given: &[(&str, &str)]) -> Box<dyn Worklo
 }
 
 pub(super) fn run(port: u16, engine: EnginePlan, events: u64, given: &[(&str, &str)]) -> Recording {
+    run_workers(2, port, engine, events, given)
+}
+
+pub(super) fn run_workers(
+    workers: usize,
+    port: u16,
+    engine: EnginePlan,
+    events: u64,
+    given: &[(&str, &str)],
+) -> Recording {
     let workload = http_workload(port, given);
     let stop = Stop::new();
     workload.check_ready(&stop).unwrap();
-    let plan = LoadPlan { workers: 2, events: Some(events), engine, ..LoadPlan::default() };
+    let plan = LoadPlan { workers, events: Some(events), engine, ..LoadPlan::default() };
     let clock = RealClock::start_now();
     sweat::driver::run_load(&plan, 1, &*workload, clock, &stop, &mut |_| {}).unwrap()
 }

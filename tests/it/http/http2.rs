@@ -8,7 +8,7 @@ use sweat::base::Stop;
 use sweat::plan::EnginePlan;
 use sweat::recorder::EventErrorKind;
 
-use super::faults::{http_workload, run};
+use super::faults::{http_workload, run, run_workers};
 use super::{Nginx, output_text};
 use crate::cli::World;
 
@@ -291,6 +291,17 @@ fn requests_wait_where_a_server_allows_fewer_streams() {
     });
     let recording = run(port, EnginePlan::Reactor, 40, &[("http2", ""), ("streams", "2")]);
     assert_eq!(recording.total.event_count(), 40, "{:?}", recording.errors);
+    // The server closes in order while requests wait: they go over another connection, as nothing of them was sent.
+    let port = serve_frames(&[0, 3, 0, 0, 0, 1], |peer, stream, number| {
+        peer.answer(stream, b"ok")?;
+        if number == 2 {
+            peer.goaway(stream, 0)?;
+        }
+        Ok(number < 2)
+    });
+    let given = [("http2", ""), ("streams", "8"), ("method", "POST"), ("timeout", "20s")];
+    let recording = run_workers(8, port, EnginePlan::Reactor, 60, &given);
+    assert_eq!(recording.total.event_count(), 60, "{:?}", recording.errors);
 }
 
 #[test]

@@ -10,9 +10,9 @@ mod nats;
 mod transport;
 
 pub use http::{
-    BodySize, FieldPrivacy, Http2Connection, HttpConnection, HttpFault, HttpOrigin, HttpUrl,
-    OriginSetup, ReplyField, ReplyLimits, ReplyScan, ReplySink, ReplySummary, ScanProgress,
-    SharedLine, StreamRequest, WebTls, scan_frames, write_block_field,
+    BodySize, FieldPrivacy, FramedRequest, Http2Connection, HttpConnection, HttpFault, HttpOrigin,
+    HttpUrl, OriginSetup, ReplyField, ReplyLimits, ReplyScan, ReplySink, ReplySummary,
+    ScanProgress, SharedLine, WebTls, scan_frames, write_block_field,
 };
 pub use mysql::preflight;
 pub use mysql::{

@@ -16,7 +16,7 @@ mod url;
 pub use connection::{HttpConnection, ReplySummary};
 pub use fault::HttpFault;
 pub use http2::{
-    FieldPrivacy, Http2Connection, SharedLine, StreamRequest, scan_frames, write_block_field,
+    FieldPrivacy, FramedRequest, Http2Connection, SharedLine, scan_frames, write_block_field,
 };
 pub use origin::{HttpOrigin, OriginSetup, WebTls};
 pub use reply_scan::{BodySize, ReplyField, ReplyLimits, ReplyScan, ReplySink, ScanProgress};

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::{
-    Http2Connection, HttpConnection, HttpFault, HttpOrigin, HttpUrl, ReplyLimits, ReplySink,
-    ReplySummary, SharedLine, StreamRequest,
+    FramedRequest, Http2Connection, HttpConnection, HttpFault, HttpOrigin, HttpUrl, ReplyLimits,
+    ReplySink, ReplySummary, SharedLine,
 };
 use crate::recorder::{EventError, StepId, StepLatency, Tally};
 use crate::workload::{OpenError, WorkerContext};
@@ -240,7 +240,7 @@ impl<'w> HttpSender<'w> {
         loop {
             let line = self.shared_line(tally, shared, request).await?;
             let sent = self.clock.now();
-            let framed = StreamRequest { block: request.bytes, body: request.body };
+            let framed = FramedRequest { block: request.bytes, body: request.body };
             match line.exchange(&framed, limits, sink).await {
                 Ok(reply) => {
                     self.note_reply(tally, request, reply, sent);

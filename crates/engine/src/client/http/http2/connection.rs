@@ -13,7 +13,7 @@ use super::super::connection::{INPUT, OpenedTransport, READ, ReplySummary, open_
 use super::super::fault::{FaultCause, HttpFault};
 use super::super::origin::HttpOrigin;
 use super::super::reply_scan::{ReplyLimits, ReplySink};
-use super::multiplexer::{LineFault, OpenRefusal, StreamMultiplexer, StreamRequest};
+use super::multiplexer::{FramedRequest, LineFault, OpenRefusal, StreamMultiplexer};
 use super::reply_stream::StreamFault;
 use crate::base::{Clock as _, Nanos, RealClock, Stop, reactor};
 use crate::client::transport::{Transport, TransportError, WaitLimit, with_buffer};
@@ -138,7 +138,7 @@ impl Http2Connection {
     /// Why there is no whole reply. Other requests go on unless the connection itself is broken.
     pub async fn exchange<S: ReplySink>(
         &self,
-        request: &StreamRequest<'_>,
+        request: &FramedRequest<'_>,
         limits: ReplyLimits,
         sink: &mut S,
     ) -> Result<ReplySummary, HttpFault> {
@@ -153,7 +153,7 @@ impl Http2Connection {
     fn poll_exchange<S: ReplySink>(
         &self,
         ticket: &mut StreamTicket<'_>,
-        request: &StreamRequest<'_>,
+        request: &FramedRequest<'_>,
         limits: ReplyLimits,
         sink: &mut S,
     ) -> Poll<Result<ReplySummary, HttpFault>> {
@@ -164,8 +164,9 @@ impl Http2Connection {
         let place = match ticket.place {
             Some(place) => place,
             None => {
-                if let Some(end) = &inner.end {
-                    return Poll::Ready(Err(end.clone()));
+                if inner.end.is_some() {
+                    // It waited for a stream, and nothing of it was sent.
+                    return Poll::Ready(Err(HttpFault(FaultCause::Unseen(0))));
                 }
                 let wants = (sink.wants_head(), sink.wants_body());
                 let place = match inner.streams.open_stream(request, limits, wants, task) {
@@ -293,6 +294,9 @@ impl LineState {
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(fault)) => self.end_line(fault),
         }
+        if self.streams.has_room() {
+            self.waiting.iter().copied().for_each(reactor::wake_task);
+        }
         self.wake_called(task);
         Poll::Ready(())
     }
@@ -370,6 +374,9 @@ impl Drop for StreamTicket<'_> {
         // It is borrowed only where a panic is under way.
         let Ok(mut inner) = self.line.inner.try_borrow_mut() else { return };
         inner.waiting.retain(|task| *task != self.task);
+        if let Some(task) = inner.waiting.front() {
+            reactor::wake_task(*task);
+        }
         let Some(place) = self.place else { return };
         inner.streams.close_stream(place);
         if inner.flusher == Some(self.task) {
@@ -384,9 +391,6 @@ impl Drop for StreamTicket<'_> {
         if inner.flusher.is_none() && !inner.streams.out.is_empty() && next.is_some() {
             inner.flusher = next;
             next.into_iter().for_each(reactor::wake_task);
-        }
-        if let Some(task) = inner.waiting.front() {
-            reactor::wake_task(*task);
         }
     }
 }

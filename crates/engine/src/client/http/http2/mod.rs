@@ -15,7 +15,7 @@ mod tests;
 pub use connection::Http2Connection;
 pub(super) use frames::code_name;
 pub use hpack::{FieldPrivacy, write_block_field};
-pub use multiplexer::StreamRequest;
+pub use multiplexer::FramedRequest;
 pub use shared_line::SharedLine;
 
 use super::reply_scan::ReplyLimits;
@@ -26,7 +26,7 @@ use multiplexer::StreamMultiplexer;
 /// and what is meant must not depend on the pieces.
 pub fn scan_frames(bytes: &[u8], piece: usize) -> Vec<String> {
     let mut all = StreamMultiplexer::new();
-    let request = StreamRequest { block: &[0x82], body: &[] };
+    let request = FramedRequest { block: &[0x82], body: &[] };
     let limits = ReplyLimits { most_body: 1 << 16, ..ReplyLimits::default() };
     for task in 0..2 {
         // A new connection allows them.

@@ -46,7 +46,7 @@ pub(super) enum OpenRefusal {
 
 /// A request as it goes into frames.
 #[derive(Clone, Copy, Debug)]
-pub struct StreamRequest<'a> {
+pub struct FramedRequest<'a> {
     /// Its fields, as [`super::write_block_field`] writes them.
     pub block: &'a [u8],
     /// Its body; none if it is empty.
@@ -127,6 +127,11 @@ impl StreamMultiplexer {
         self.open
     }
 
+    /// Whether who waits for a stream gets one, or hears that there will be none.
+    pub(super) fn has_room(&self) -> bool {
+        !self.is_usable() || (self.open as u64) < u64::from(self.most_streams)
+    }
+
     /// Whether requests can still begin.
     pub(super) fn is_usable(&self) -> bool {
         self.goaway.is_none() && self.next_id < LAST_ID
@@ -149,7 +154,7 @@ impl StreamMultiplexer {
     /// Why it can't.
     pub(super) fn open_stream(
         &mut self,
-        request: &StreamRequest<'_>,
+        request: &FramedRequest<'_>,
         limits: ReplyLimits,
         wants: (bool, bool),
         task: usize,
@@ -157,7 +162,7 @@ impl StreamMultiplexer {
         if !self.is_usable() {
             return Err(OpenRefusal::Closing);
         }
-        if self.open as u64 >= u64::from(self.most_streams) {
+        if !self.has_room() {
             return Err(OpenRefusal::Full);
         }
         let place = self.ids.iter().position(|id| *id == 0).unwrap_or_else(|| {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::super::reply_scan::{ReplyField, ReplyLimits, ReplySink};
 use super::frames::*;
 use super::hpack::{FieldPrivacy, write_block_field};
-use super::multiplexer::{LineFault, OpenRefusal, StreamMultiplexer, StreamRequest};
+use super::multiplexer::{FramedRequest, LineFault, OpenRefusal, StreamMultiplexer};
 use super::reply_stream::StreamFault;
 use super::scan_frames;
 use crate::base::Nanos;
@@ -76,7 +76,7 @@ impl ReplySink for KeptReply {
 /// A connection with this many requests under way.
 fn connection(streams: usize, limits: ReplyLimits) -> StreamMultiplexer {
     let mut all = StreamMultiplexer::new();
-    let request = StreamRequest { block: &[0x82], body: &[] };
+    let request = FramedRequest { block: &[0x82], body: &[] };
     for task in 0..streams {
         assert_eq!(all.open_stream(&request, limits, (true, true), task), Ok(task));
     }
@@ -237,7 +237,7 @@ fn bodies_go_as_far_as_windows_let_them() {
     all.feed_bytes(&ServerScript::start().setting(INITIAL_WINDOW, 10).0, Nanos(1)).unwrap();
     all.out.clear();
     let body = vec![b'x'; 70_000];
-    let request = StreamRequest { block: &[0x83], body: &body };
+    let request = FramedRequest { block: &[0x83], body: &body };
     let place = all.open_stream(&request, ReplyLimits::default(), (false, false), 7).unwrap();
     let sent = |all: &mut StreamMultiplexer| {
         let out = std::mem::take(&mut all.out);
@@ -297,7 +297,7 @@ fn a_long_body_is_taken_bit_by_bit() {
 fn streams_are_limited_cancelled_and_used_again() {
     let mut all = connection(0, ReplyLimits::default());
     all.feed_bytes(&ServerScript::start().setting(MOST_STREAMS, 2).0, Nanos(1)).unwrap();
-    let request = StreamRequest { block: &[0x82], body: &[] };
+    let request = FramedRequest { block: &[0x82], body: &[] };
     let open = |all: &mut StreamMultiplexer, task| {
         all.open_stream(&request, ReplyLimits::default(), (false, false), task)
     };
@@ -329,7 +329,7 @@ fn a_long_head_goes_in_pieces() {
     let mut all = StreamMultiplexer::new();
     all.out.clear();
     let long = vec![0x82; 40_000];
-    let request = StreamRequest { block: &long, body: &[] };
+    let request = FramedRequest { block: &long, body: &[] };
     all.open_stream(&request, ReplyLimits::default(), (false, false), 0).unwrap();
     let mut rest = &all.out[..];
     let mut kinds = Vec::new();
