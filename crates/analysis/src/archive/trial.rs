@@ -13,12 +13,16 @@ use super::tally::TallyRecord;
 use super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
 use super::{looks, replay, waits};
 use crate::recorder::{
-    Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts, new_histogram,
+    DataVerdicts, Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts,
+    new_histogram,
 };
 
 /// `trial.json`: written when the load begins, and again with totals when it has ended. The
 /// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// Name of the file that describes a load.
+pub(super) const TRIAL_FILE: &str = "trial.json";
+
 #[serde(default)]
 pub(super) struct TrialFile {
     id: String,
@@ -269,11 +273,27 @@ impl TrialFile {
 pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
     let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut note = |why: String| damage.push(format!("trial {id}: {why}"));
-    let text = read_file(dir, "trial.json", &mut note);
+    let text = read_file(dir, TRIAL_FILE, &mut note);
     let file: TrialFile = match serde_json::from_slice(&text) {
         Ok(file) => file,
         Err(e) => {
             note(format!("trial.json: {e}"));
+/// Adds what was found of the data before or after a load to its `trial.json`: other programs find it there, we read it from
+/// the step that looked.
+pub(super) fn add_data_check(
+    dir: &Path,
+    when: &str,
+    found: &DataVerdicts,
+) -> Result<(), ArchiveError> {
+    let path = dir.join(TRIAL_FILE);
+    let Ok(text) = std::fs::read(&path) else { return Ok(()) };
+    let Ok(mut file) = serde_json::from_slice::<serde_json::Value>(&text) else { return Ok(()) };
+    file[format!("data_{when}")] = serde_json::json!({
+        "all_hold": found.all_hold(), "answer": found.answer_text(), "verdicts": found,
+    });
+    replace_file(&path, &to_json(&file))
+}
+
             return None;
         }
     };
