@@ -263,7 +263,7 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
 }
 
 /// What ended a load: an error of the server, or something of ours.
-fn print_failure(test: &LoadTest<'_>, why: &str) {
+fn print_failure(test: &LoadTest<'_>, why: &str, threads: usize) {
     let console = test.settings.console;
     if !why.starts_with("error ") {
         let (said, trace) = why.split_once("\nstack traceback:").unwrap_or((why, ""));

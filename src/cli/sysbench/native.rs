@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::help_text;
 use super::load::{LoadTest, run_test};
 use super::option_table::OptionGroup;
-use super::reader::{SysbenchWords, TestOptions, read_lax_number};
+use super::reader::{SysbenchWords, read_lax_number};
 use super::server::{address_targets, check_driver, print_connect_error, try_session};
 use super::settings::CommonSettings;
 use super::{FAILED, OK, fail_words};
@@ -49,12 +49,12 @@ pub(super) fn run_native(
         Err(error) => return fail_words(&error),
     };
     let given = options.plain_values();
-    NativeTest { name, words, settings, given, stop }.run_command(&options)
+    NativeTest { name, words, settings, given, stop }.run_command()
 }
 
 impl NativeTest<'_> {
     /// Does what the command says.
-    pub(super) fn run_command(&self, options: &TestOptions) -> u8 {
+    pub(super) fn run_command(&self) -> u8 {
         let (command, style) = (self.words.command.as_deref().unwrap_or("run"), self.words.style());
         let console = self.settings.console;
         match command {

@@ -46,6 +46,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         closed_think_s: trial.arrival.closed_think_s().filter(|_| timing.is_none() && !own_pace),
         arrival: timing.unwrap_or_else(|| trial.arrival.text.clone()),
         workers: trial.workers,
+        dealt: trial.dealt.clone(),
         engine: trial.engine.clone(),
         reason: trial.reason.clone(),
         temperature,

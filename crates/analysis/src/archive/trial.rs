@@ -5,24 +5,27 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::ArchiveError;
+use super::file::replace_file;
 use super::hlog::{self, HistogramKind};
 use super::old_folders;
 use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
-use super::share::ShareRecord;
+use super::share::{DealtSessions, ShareRecord};
 use super::tally::TallyRecord;
 use super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
+use super::writer::to_json;
 use super::{looks, replay, waits};
 use crate::recorder::{
     DataVerdicts, Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts,
     new_histogram,
 };
 
-/// `trial.json`: written when the load begins, and again with totals when it has ended. The
-/// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 /// Name of the file that describes a load.
 pub(super) const TRIAL_FILE: &str = "trial.json";
 
+/// `trial.json`: written when the load begins, and again with totals when it has ended. The
+/// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct TrialFile {
     id: String,
@@ -56,6 +59,8 @@ pub(super) struct TrialFile {
     workers: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<ShareRecord>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    servers: Vec<DealtSessions>,
     engine: RecordedEngine,
     classes: Vec<String>,
     /// Steps inside events: classes of kind `step`, whose events are none.
@@ -225,6 +230,7 @@ impl TrialFile {
             engine: t.engine.clone(),
             classes: t.classes.clone(),
             event_steps: t.event_steps.clone(),
+            servers: t.dealt.clone(),
             event_step_labels: t.event_step_labels.clone(),
             began_ns: t.began_ns,
             totals,
@@ -260,6 +266,7 @@ impl TrialFile {
             engine: self.engine.clone(),
             classes: self.classes.clone(),
             event_steps: self.event_steps.clone(),
+            dealt: self.servers.clone(),
             event_step_labels: self.event_step_labels.clone(),
             began_ns: self.began_ns,
             ended_ns: self.began_ns,
@@ -268,16 +275,6 @@ impl TrialFile {
     }
 }
 
-/// Reads one trial's folder; what is wrong with it goes to `damage`. `None` if even the description
-/// is gone.
-pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
-    let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut note = |why: String| damage.push(format!("trial {id}: {why}"));
-    let text = read_file(dir, TRIAL_FILE, &mut note);
-    let file: TrialFile = match serde_json::from_slice(&text) {
-        Ok(file) => file,
-        Err(e) => {
-            note(format!("trial.json: {e}"));
 /// Adds what was found of the data before or after a load to its `trial.json`: other programs find it there, we read it from
 /// the step that looked.
 pub(super) fn add_data_check(
@@ -297,6 +294,16 @@ pub(super) fn add_data_check(
             return None;
         }
     };
+/// Reads one trial's folder; what is wrong with it goes to `damage`. `None` if even the description
+/// is gone.
+pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
+    let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut note = |why: String| damage.push(format!("trial {id}: {why}"));
+    let text = read_file(dir, TRIAL_FILE, &mut note);
+    let file: TrialFile = match serde_json::from_slice(&text) {
+        Ok(file) => file,
+        Err(e) => {
+            note(format!("trial.json: {e}"));
     let mut trial = file.to_trial();
     trial.clear_histograms();
     let text = read_file(dir, "histograms.hlog", &mut note);

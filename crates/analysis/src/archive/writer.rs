@@ -429,7 +429,7 @@ fn safe_file_name(name: &str) -> String {
     }
 }
 
-fn to_json<T: Serialize>(value: &T) -> Vec<u8> {
+pub(super) fn to_json<T: Serialize>(value: &T) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(value).expect("our records have text keys only");
     text.push(b'\n');
     text

@@ -284,6 +284,9 @@ impl LoadMonitor<'_> {
         }
         let planned = at_unix_ns.map(|at| self.clock.time_of_wall(at));
         let start = (self.clock.now() + LEAD).max(planned.unwrap_or_default());
+        if state.failure.is_some() {
+            self.load.halt.set(StopReason::Failed);
+        }
         self.recorder.start_recording(start);
         self.load.set_start(Some(start));
         (self.started)();

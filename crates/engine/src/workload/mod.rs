@@ -171,6 +171,10 @@ pub trait WorkloadKind: Sync {
     fn endpoint_kind(&self) -> EndpointKind {
         EndpointKind::MySql
     }
+    /// Whether sessions of a load may be dealt to several servers.
+    fn takes_several_servers(&self) -> bool {
+        false
+    }
     /// What may follow its name, for the examples of its help; none for the usual ones.
     fn example_args(&self) -> &'static [&'static str] {
         &[]

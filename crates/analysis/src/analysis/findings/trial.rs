@@ -6,7 +6,7 @@ use super::{
     AuditFinding, CountedValue, Estimate, FiguresFinding, LatencySummary, PoolTemperature,
     RateSpread, SpectrumPoint, StallFindings, SteadyState,
 };
-use crate::archive::{DataVerdicts, ErrorRecord, RecordedEngine, TrialEnding};
+use crate::archive::{DataVerdicts, DealtSessions, ErrorRecord, RecordedEngine, TrialEnding};
 
 /// One load.
 #[derive(Clone, Debug, Serialize)]
@@ -33,6 +33,9 @@ pub struct TrialFinding {
     pub closed_think_s: Option<f64>,
     /// Workers.
     pub workers: usize,
+    /// The servers that their sessions were dealt to, if there were several.
+    #[serde(rename = "servers", skip_serializing_if = "Vec::is_empty")]
+    pub dealt: Vec<DealtSessions>,
     /// What ran the workers.
     pub engine: RecordedEngine,
     /// How it ended.
@@ -126,6 +129,17 @@ impl TrialFinding {
 }
 
 /// Something that a workload counts besides events: statements that read, rows.
+
+    /// Which servers the sessions were dealt to, in words: `4 sessions on tcp db1:3306, 4 on tcp db2:3306`.
+    pub fn dealt_text(&self) -> Option<String> {
+        let one = |(place, dealt): (usize, &DealtSessions)| {
+            let DealtSessions { server, sessions } = dealt;
+            let unit = if place > 0 { "" } else { " sessions" };
+            format!("{sessions}{unit} on {server}")
+        };
+        let all: Vec<_> = self.dealt.iter().enumerate().map(one).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkCount {
     /// Name, such as `reads`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::hlog::{HistogramEntry, HistogramKind, HistogramLines};
 use super::super::recorded_names::{RecordedEngine, RecordedErrorKind, TrialEnding};
-use super::super::share::SHARE_TEXT;
+use super::super::share::{DealtSessions, SHARE_TEXT};
 use super::super::tally::TallyRecord;
 use super::super::trial::{self, IntervalLine};
 use super::super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
@@ -59,6 +59,7 @@ pub(super) fn merge_totals(runs: &[SharedRun<'_>], shifts: &[u64]) -> Trial {
         stages: merge_stages(runs),
         workers: trials().map(|trial| trial.workers).sum(),
         share: None,
+        dealt: merge_dealt(runs),
         engine: match same_engine {
             true => first.engine.clone(),
             false => RecordedEngine::Other("threads and reactor".to_owned()),
@@ -101,6 +102,18 @@ fn round_rate(rate: f64) -> f64 {
 }
 
 fn merge_stages(runs: &[SharedRun<'_>]) -> Vec<StageRecord> {
+/// The sessions of each server over all machines, in the order in which servers are named.
+fn merge_dealt(runs: &[SharedRun<'_>]) -> Vec<DealtSessions> {
+    let mut sums: Vec<DealtSessions> = Vec::new();
+    for one in runs.iter().flat_map(|run| &run.trial.dealt) {
+        match sums.iter_mut().find(|sum| sum.server == one.server) {
+            Some(sum) => sum.sessions += one.sessions,
+            None => sums.push(one.clone()),
+        }
+    }
+    sums
+}
+
     let sum = |at: usize, of: fn(&StageRecord) -> f64| {
         round_rate(runs.iter().filter_map(|run| run.trial.stages.get(at)).map(of).sum())
     };

@@ -201,7 +201,7 @@ impl Worker for OltpWorker<'_> {
     }
 
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
-        let error = match self.run_steps(tally).await {
+        let mut error = match self.run_steps(tally).await {
             Ok(()) => None,
             Err(error) => Some(self.handle_error(error).await),
         };
