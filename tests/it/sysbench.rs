@@ -403,6 +403,31 @@ fn sessions_are_dealt_to_all_servers_in_turn() {
 }
 
 #[test]
+fn sessions_are_opened_anew_after_so_many_events() {
+    let server = fixture::mariadb();
+    server.sql("CREATE DATABASE anew");
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    let program = PeerProgram { path: &own, database: "anew", folder: folder.path() };
+    let words = "oltp_point_select $DB --native --table-size=10";
+    assert_eq!(program.run(&server, &format!("{words} prepare")).code, Some(0));
+    let connections = || {
+        let row = server.sql("SHOW GLOBAL STATUS LIKE 'Connections'");
+        row.split_whitespace().last().unwrap().parse::<u64>().unwrap()
+    };
+    let before = connections();
+    let load = format!("{words} --events=100 --reconnect=10 --format=json run");
+    let socket = server.sandbox.meta().socket.display().to_string();
+    let place = format!("--mysql-socket={socket} --mysql-user=root --mysql-db=anew");
+    let ran = Command::new(&own).args(load.replace("$DB", &place).split_whitespace()).output();
+    let ran = ran.unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    let found: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(found["summary"]["reconnects"], 10, "{found}");
+    assert!((10..20).contains(&(connections() - before)));
+}
+
+#[test]
 fn formats_for_programs_and_pages_are_whole_documents() {
     let folder = tempfile::tempdir().unwrap();
     let own = sweat_as_sysbench(folder.path());

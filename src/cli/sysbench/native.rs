@@ -73,10 +73,6 @@ impl NativeTest<'_> {
                 return fail_words(&super::reader::WordsError(complaint));
             }
         }
-        if options.plain_value("reconnect").is_some_and(|every| every != "0") {
-            console.print_fatal("--reconnect needs the script: leave out --native");
-            return FAILED;
-        }
         if command == "run" {
             return self.run_load();
         }
@@ -119,6 +115,9 @@ impl NativeTest<'_> {
             all.push(("mysql-dry-run".to_owned(), "on".to_owned()));
         }
         all.extend(self.given.iter().cloned());
+        if let Some(every) = self.option_value("reconnect") {
+            all.push(("reconnect-every".to_owned(), every.to_owned()));
+        }
         if self.name.starts_with("select_random_") && command == "run" {
             all.push(("tables".to_owned(), "1".to_owned()));
         }

@@ -73,6 +73,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         failed_share: (tried > 0).then(|| failed as f64 / tried as f64),
         errors: trial.errors.clone(),
         reconnects: trial.reconnects,
+        longest_outage_s: Some(trial.longest_outage_ns as f64 / 1e9).filter(|time| *time > 0.0),
         clipped: trial.clipped,
         restarts: trial.restarts,
         abandoned: trial.abandoned,

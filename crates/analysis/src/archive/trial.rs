@@ -88,6 +88,8 @@ struct TrialTotals {
     tally: TallyRecord,
     errors: Vec<ErrorRecord>,
     reconnects: u64,
+    #[serde(default)]
+    longest_outage_ns: u64,
     clipped_events: u64,
     #[serde(default)]
     restarts: u64,
@@ -198,6 +200,7 @@ impl TrialFile {
             tally: t.tally.clone(),
             errors: t.errors.clone(),
             reconnects: t.reconnects,
+            longest_outage_ns: t.longest_outage_ns,
             clipped_events: t.clipped,
             restarts: t.restarts,
             abandoned_events: t.abandoned,
@@ -227,10 +230,10 @@ impl TrialFile {
             stages: t.stages.clone(),
             workers: t.workers,
             share: t.share.clone(),
+            servers: t.dealt.clone(),
             engine: t.engine.clone(),
             classes: t.classes.clone(),
             event_steps: t.event_steps.clone(),
-            servers: t.dealt.clone(),
             event_step_labels: t.event_step_labels.clone(),
             began_ns: t.began_ns,
             totals,
@@ -263,10 +266,10 @@ impl TrialFile {
             stages: self.stages.clone(),
             workers: self.workers,
             share: self.share.clone(),
+            dealt: self.servers.clone(),
             engine: self.engine.clone(),
             classes: self.classes.clone(),
             event_steps: self.event_steps.clone(),
-            dealt: self.servers.clone(),
             event_step_labels: self.event_step_labels.clone(),
             began_ns: self.began_ns,
             ended_ns: self.began_ns,
@@ -291,9 +294,6 @@ pub(super) fn add_data_check(
     replace_file(&path, &to_json(&file))
 }
 
-            return None;
-        }
-    };
 /// Reads one trial's folder; what is wrong with it goes to `damage`. `None` if even the description
 /// is gone.
 pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
@@ -304,6 +304,9 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
         Ok(file) => file,
         Err(e) => {
             note(format!("trial.json: {e}"));
+            return None;
+        }
+    };
     let mut trial = file.to_trial();
     trial.clear_histograms();
     let text = read_file(dir, "histograms.hlog", &mut note);
@@ -417,6 +420,7 @@ fn apply_totals(trial: &mut Trial, totals: TrialTotals, note: &mut impl FnMut(St
     trial.tally = totals.tally;
     trial.errors = totals.errors;
     trial.reconnects = totals.reconnects;
+    trial.longest_outage_ns = totals.longest_outage_ns;
     trial.clipped = totals.clipped_events;
     trial.restarts = totals.restarts;
     trial.abandoned = totals.abandoned_events;

@@ -317,6 +317,8 @@ pub struct Trial {
     pub errors: Vec<ErrorRecord>,
     /// Sessions opened anew.
     pub reconnects: u64,
+    /// Longest time without a session that was lost and opened again.
+    pub longest_outage_ns: u64,
     /// Events longer than the histogram's bound.
     pub clipped: u64,
     /// Attempts that failed and after which the same event was begun again: among those that failed.
@@ -367,9 +369,9 @@ impl Default for Trial {
             stages: Vec::new(),
             workers: 0,
             share: None,
+            dealt: Vec::new(),
             engine: RecordedEngine::default(),
             began_ns: 0,
-            dealt: Vec::new(),
             ended_ns: 0,
             reason: TrialEnding::default(),
             classes: Vec::new(),
@@ -385,6 +387,7 @@ impl Default for Trial {
             tally: TallyRecord::default(),
             errors: Vec::new(),
             reconnects: 0,
+            longest_outage_ns: 0,
             clipped: 0,
             restarts: 0,
             abandoned: 0,

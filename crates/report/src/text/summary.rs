@@ -323,6 +323,7 @@ fn write_foot(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
         0 => {}
         more => writeln!(out, "Error    and {more} more kinds")?,
     }
+    loads::write_outages(results, out)?;
     write_caveat_names(results, out)?;
     match findings {
         Findings::Run(run) => {

@@ -101,6 +101,9 @@ pub struct TrialFinding {
     pub errors: Vec<ErrorRecord>,
     /// Sessions opened anew.
     pub reconnects: u64,
+    /// Longest time that a worker was without a session that it had lost and then had again, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_outage_s: Option<f64>,
     /// Events longer than the histogram's bound.
     pub clipped: u64,
     /// Attempts that failed and after which the same event ran again; they count in `failed`, too.
@@ -126,9 +129,6 @@ impl TrialFinding {
     pub fn is_lower_bound(&self, response_s: f64) -> bool {
         self.unbegun.is_some_and(|unbegun| response_s >= unbegun.least_s)
     }
-}
-
-/// Something that a workload counts besides events: statements that read, rows.
 
     /// Which servers the sessions were dealt to, in words: `4 sessions on tcp db1:3306, 4 on tcp db2:3306`.
     pub fn dealt_text(&self) -> Option<String> {
@@ -140,6 +140,9 @@ impl TrialFinding {
         let all: Vec<_> = self.dealt.iter().enumerate().map(one).collect();
         (!all.is_empty()).then(|| all.join(", "))
     }
+}
+
+/// Something that a workload counts besides events: statements that read, rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkCount {
     /// Name, such as `reads`.

@@ -77,6 +77,7 @@ pub(super) fn merge_totals(runs: &[SharedRun<'_>], shifts: &[u64]) -> Trial {
         tally,
         errors: merge_errors(runs),
         reconnects: sum(|t| t.reconnects),
+        longest_outage_ns: trials().map(|t| t.longest_outage_ns).max().unwrap_or(0),
         clipped: sum(|t| t.clipped),
         restarts: sum(|t| t.restarts),
         abandoned: sum(|t| t.abandoned),
@@ -101,7 +102,6 @@ fn round_rate(rate: f64) -> f64 {
     (rate * scale).round() / scale
 }
 
-fn merge_stages(runs: &[SharedRun<'_>]) -> Vec<StageRecord> {
 /// The sessions of each server over all machines, in the order in which servers are named.
 fn merge_dealt(runs: &[SharedRun<'_>]) -> Vec<DealtSessions> {
     let mut sums: Vec<DealtSessions> = Vec::new();
@@ -114,6 +114,7 @@ fn merge_dealt(runs: &[SharedRun<'_>]) -> Vec<DealtSessions> {
     sums
 }
 
+fn merge_stages(runs: &[SharedRun<'_>]) -> Vec<StageRecord> {
     let sum = |at: usize, of: fn(&StageRecord) -> f64| {
         round_rate(runs.iter().filter_map(|run| run.trial.stages.get(at)).map(of).sum())
     };

@@ -35,7 +35,7 @@ impl LuaWorker<'_> {
         let opened = begun.as_ref().copied().map_err(open_error);
         let usable = opened.is_ok();
         if let Err(error) = begun {
-            pace.fail_load(function_failed("thread_init", &error));
+            pace.fail_start(function_failed("thread_init", &error));
         }
         pace.note_opened(opened);
         if usable {
