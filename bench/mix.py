@@ -25,16 +25,14 @@ CPU_BAR_US = 0.3
 
 
 def main():
-    args = s.arguments(__doc__.splitlines()[0], pairs=7, sessions=("8,64", "numbers of sessions"),
-                       time=(5, "seconds of each load"), rows=(100_000, "rows in the table"))
+    args = s.point_select_arguments(__doc__.splitlines()[0])
     s.build()
     file = pathlib.Path(s.RUNS) / "point.toml"
     file.write_text(FILE)
     with s.Server() as server:
         login = server.sweat_login(False)
-        size = [f"--table-size={args.rows}", "--tables=1"]
-        s.Timed([s.SWEAT, "bench", "oltp_point_select", "prepare", *login, *size, "--quiet"])
-        for sessions in [int(text) for text in args.sessions.split(",")]:
+        size = s.prepare_table(login, args.rows)
+        for sessions in args.sessions:
             load = [f"--threads={sessions}", f"--time={args.time}", "--seed=7", "--format=json", "--quiet",
                     "--runs-dir", s.RUNS]
 

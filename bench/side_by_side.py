@@ -49,6 +49,21 @@ def arguments(about, pairs=5, **more):
     return parser.parse_args()
 
 
+def point_select_arguments(about):
+    """What scripts take that load one table with point selects, by number of sessions."""
+    args = arguments(about, pairs=7, sessions=("8,64", "numbers of sessions"), time=(5, "seconds of each load"),
+                     rows=(100_000, "rows in the table"))
+    args.sessions = [int(text) for text in args.sessions.split(",")]
+    return args
+
+
+def prepare_table(login, rows):
+    """Makes the one table that these load; gives the options that say its size."""
+    size = [f"--table-size={rows}", "--tables=1"]
+    Timed([SWEAT, "bench", "oltp_point_select", "prepare", *login, *size, "--quiet"])
+    return size
+
+
 class Server:
     """A throw-away server of sweat's own making; stopped and removed at the end of the `with` block."""
 

@@ -20,15 +20,13 @@ LEAD_S = 2
 
 
 def main():
-    args = s.arguments(__doc__.splitlines()[0], pairs=7, sessions=("8,64", "numbers of sessions"),
-                       time=(5, "seconds of each load"), rows=(100_000, "rows in the table"))
+    args = s.point_select_arguments(__doc__.splitlines()[0])
     s.build()
     numbers = itertools.count(1)
     with s.Server() as server:
         login = server.sweat_login(False)
-        size = [f"--table-size={args.rows}", "--tables=1"]
-        s.Timed([s.SWEAT, "bench", "oltp_point_select", "prepare", *login, *size, "--quiet"])
-        for sessions in [int(text) for text in args.sessions.split(",")]:
+        size = s.prepare_table(login, args.rows)
+        for sessions in args.sessions:
             load = [s.SWEAT, "bench", "oltp_point_select", *login, *size, f"--threads={sessions}", f"--time={args.time}",
                     "--seed=7", "--quiet"]
 

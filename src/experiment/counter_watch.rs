@@ -152,8 +152,7 @@ impl DigestWatch {
         let both = self.0.and_then(|before| Ok((before, read_digests(session)?)));
         match both {
             Ok((before, after)) => {
-                let statements = after.rises_since(&before).iter().map(Into::into).collect();
-                DigestsRecord { source, why_not: None, statements }
+                DigestsRecord { source, why_not: None, statements: after.rises_since(&before) }
             }
             Err(why) => DigestsRecord { source, why_not: Some(why), statements: Vec::new() },
         }

@@ -9,13 +9,13 @@ use crate::probe::noise::{NoiseChecks, NoiseContext, measure_noise};
 
 /// Loads shorter than this get a look that is shorter still.
 const SHORT_LOAD: Duration = Duration::from_secs(30);
-/// A look of some hundredths of a second: on each core a clock is read all the while, which must not be most of what sweat
-/// does in a run of some seconds. What happens during the load is seen by other means.
+/// A look of two or three hundredths of a second: on each core a clock is read all the while, which must not be most of what
+/// sweat does in a run of some seconds. What happens during the load is seen by other means.
 const GLANCE: NoiseChecks = NoiseChecks {
     quiet: Duration::from_millis(10),
-    gap: Duration::from_millis(20),
+    gap: Duration::from_millis(8),
     repeats: 5,
-    repeat: Duration::from_millis(2),
+    repeat: Duration::from_millis(1),
 };
 
 /// How closely to look beside the loads of a plan; not at all for some.

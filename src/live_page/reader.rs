@@ -1,6 +1,6 @@
 //! One reader: its request, its answer, and events until it leaves or takes nothing for too long.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,8 +18,6 @@ const EVENT_WAIT: Duration = Duration::from_secs(1);
 const HEARTBEAT: Nanos = Nanos(5_000_000_000);
 /// How long an answer may take to be taken.
 const ANSWER_TIME: Nanos = Nanos(10_000_000_000);
-/// How long we wait for the other side to leave after an answer.
-const PART: Nanos = Nanos(1_000_000_000);
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// What the page itself must know of an event that is missing: it asks for a fresh page.
 const MISSED: &str = "event: missed\ndata: {}\n\n";
@@ -61,7 +59,9 @@ impl PageHub {
         let end = text.find("\r\n\r\n").map_or(text.len(), |at| at + 4);
         let text = if is_head { &text[..end] } else { &text[..] };
         self.send_all(peer, text.as_bytes(), ANSWER_TIME, stop)?;
-        self.drain_and_close(peer, stop)
+        peer.shutdown(Shutdown::Write)?;
+        http_head::drain_peer(peer, &self.clock, stop);
+        Ok(())
     }
 
     /// The answer to all but the wish for events.
@@ -149,21 +149,6 @@ impl PageHub {
             }
             if (is_late || stop.is_set()) && !rest.is_empty() {
                 return Err(io::ErrorKind::TimedOut.into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes what the other side still sends: closing before would take our answer away from it.
-    fn drain_and_close(&self, peer: &mut TcpStream, stop: &Stop) -> io::Result<()> {
-        peer.shutdown(Shutdown::Write)?;
-        let until = self.clock.now() + PART;
-        let mut piece = [0; 4096];
-        while self.clock.now() < until && !stop.is_set() {
-            match peer.read(&mut piece) {
-                Ok(1..) => {}
-                Err(e) if http_head::is_pause(&e) => {}
-                _ => break,
             }
         }
         Ok(())

@@ -36,50 +36,7 @@ pub struct DigestsRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
     /// What rose over the load, the most frequent first.
-    pub statements: Vec<DigestRecord>,
-}
-
-/// Statements of one digest.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct DigestRecord {
-    /// Default database of the sessions.
-    pub schema: String,
-    /// The statement without its values; empty for those that found no place in the server's table.
-    pub text: String,
-    /// Statements.
-    pub calls: u64,
-    /// Rows sent.
-    pub rows_sent: u64,
-    /// Rows read.
-    pub rows_examined: u64,
-    /// Rows changed.
-    pub rows_affected: u64,
-    /// Seconds in the server.
-    pub seconds: f64,
-    /// Of these, waiting for table and metadata locks.
-    pub lock_seconds: f64,
-    /// Temporary tables on disk.
-    pub disk_tables: u64,
-    /// Statements that used no index for a table.
-    pub without_index: u64,
-}
-
-impl From<&DigestCounts> for DigestRecord {
-    fn from(d: &DigestCounts) -> DigestRecord {
-        DigestRecord {
-            schema: d.schema.clone(),
-            text: d.text.clone(),
-            calls: d.calls,
-            rows_sent: d.rows_sent,
-            rows_examined: d.rows_examined,
-            rows_affected: d.rows_affected,
-            seconds: d.seconds,
-            lock_seconds: d.lock_seconds,
-            disk_tables: d.disk_tables,
-            without_index: d.without_index,
-        }
-    }
+    pub statements: Vec<DigestCounts>,
 }
 
 /// The looks of a load, where there were any.

@@ -51,6 +51,7 @@ mod warmed;
 mod watch;
 mod writer;
 
+pub use crate::probe::digests::DigestCounts;
 pub use crate::recorder::{
     BrokenRow, CrashRound, DataState, DataVerdict, DataVerdicts, DurationCounts, LedgerBalance,
 };
@@ -58,7 +59,7 @@ pub use baselines::{is_same_folder, name_baseline, read_baselines, reason_to_kee
 pub use convert::{finite_counters, join_variables};
 pub use error::ArchiveError;
 pub use hlog::{hdr_base64, parse_hdr_base64};
-pub use looks::{CounterLook, DigestRecord, DigestsRecord};
+pub use looks::{CounterLook, DigestsRecord};
 pub use manifest::manifest_hashes;
 pub use merge::{
     MachineRecord, MergeError, MergeInput, MergeOptions, MergeOutput, MergeRecord, MergeRefusal,
@@ -70,7 +71,7 @@ pub use recorded_names::{
     ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
     TrialEnding, WatchEventKind,
 };
-pub use share::{CLOCK_BOUND, SHARE_TEXT, ShareRecord};
+pub use share::{CLOCK_BOUND, DealtSessions, SHARE_TEXT, ShareRecord};
 pub use tally::TallyRecord;
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,

@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 use super::http_status::status_phrase;
-use super::{Clock, Nanos, Secret};
+use super::{Clock, Nanos, Secret, Stop};
 
 /// Bytes of the longest head.
 const MOST_HEAD: usize = 8 << 10;
@@ -12,6 +12,8 @@ const MOST_HEAD: usize = 8 << 10;
 const MOST_FIELDS: usize = 64;
 /// How long a handshake and a head may take to come, however slowly their bytes do.
 pub const HEAD_TIME: Nanos = Nanos(5_000_000_000);
+/// How long a peer has to leave after an answer.
+pub const DRAIN_TIME: Nanos = Nanos(1_000_000_000);
 
 /// A head that was read.
 #[derive(Clone, Debug)]
@@ -148,6 +150,20 @@ pub fn read_head(
         }
     }
     Ok(Some(head))
+}
+
+/// Takes what a peer still sends after it got its answer, until it leaves, or a second is over: closing before would take the
+/// answer away from it. The socket gives `WouldBlock` or `TimedOut` when nothing comes for a while.
+pub fn drain_peer(peer: &mut dyn Read, clock: &impl Clock, stop: &Stop) {
+    let until = clock.now() + DRAIN_TIME;
+    let mut piece = [0; 4096];
+    while clock.now() < until && !stop.is_set() {
+        match peer.read(&mut piece) {
+            Ok(1..) => {}
+            Err(e) if is_pause(&e) => {}
+            _ => return,
+        }
+    }
 }
 
 /// Whether a socket only has nothing just now.

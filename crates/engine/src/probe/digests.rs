@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::probed_server::cell_text;
 use crate::client::Session;
 
@@ -12,7 +14,8 @@ pub const SOURCE: &str = "events_statements_summary_by_digest";
 const LONGEST_TEXT: usize = 1000;
 
 /// What the server did in statements of one digest.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DigestCounts {
     /// Default database of the sessions.
     pub schema: String,

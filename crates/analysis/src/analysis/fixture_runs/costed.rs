@@ -3,7 +3,7 @@
 
 use super::SECOND;
 use crate::archive::{
-    ArrivalRecord, CounterLook, Counters, DigestRecord, DigestsRecord, IntervalRecord,
+    ArrivalRecord, CounterLook, Counters, DigestCounts, DigestsRecord, IntervalRecord,
     RecordedEngine, RecordedStepKind, RunMeta, RunRecord, RunState, SampleRecord, ServerRecord,
     StepRecord, Trial, TrialEnding,
 };
@@ -173,14 +173,14 @@ fn own_counters() -> Counters {
 /// What the pages issue.
 fn digests_of(trial: &Trial) -> DigestsRecord {
     let events = |class: usize| trial.response[class].len();
-    let of = |text: &str, calls: u64, rows: u64| DigestRecord {
+    let of = |text: &str, calls: u64, rows: u64| DigestCounts {
         schema: "shop".to_owned(),
         text: text.to_owned(),
         calls,
         rows_sent: calls * rows,
         rows_examined: calls * rows,
         seconds: calls as f64 * 50e-6,
-        ..DigestRecord::default()
+        ..DigestCounts::default()
     };
     let list = events(1);
     let mut statements = vec![

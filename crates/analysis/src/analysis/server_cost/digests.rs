@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{DigestRecord, Trial};
+use crate::archive::{DigestCounts, Trial};
 
 use super::super::findings::DigestFinding;
 
@@ -25,7 +25,7 @@ pub(super) fn statements_of(trials: &[&Trial]) -> (Vec<DigestFinding>, Option<St
     if events == 0 {
         return (Vec::new(), None);
     }
-    let mut sums: BTreeMap<(&str, &str), DigestRecord> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, &str), DigestCounts> = BTreeMap::new();
     for one in records.flat_map(|record| &record.statements) {
         let sum = sums.entry((&one.schema, &one.text)).or_default();
         sum.calls += one.calls;
@@ -34,7 +34,7 @@ pub(super) fn statements_of(trials: &[&Trial]) -> (Vec<DigestFinding>, Option<St
         sum.rows_affected += one.rows_affected;
         sum.seconds += one.seconds;
     }
-    let finding = |((schema, text), sum): (&(&str, &str), &DigestRecord)| {
+    let finding = |((schema, text), sum): (&(&str, &str), &DigestCounts)| {
         let per_call = |amount: f64| amount / sum.calls as f64;
         let calls_per_event = sum.calls as f64 / events as f64;
         DigestFinding {

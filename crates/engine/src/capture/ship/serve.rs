@@ -1,7 +1,7 @@
 //! Serves a log over HTTP. One thread looks at the log and takes connections, and each reader has a thread of its own:
 //! who reads slowly blocks only itself. That is why this file knows threads, which the rest of the room does not.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,8 +28,6 @@ const QUIET: Nanos = Nanos(200_000_000);
 const GATHER: Nanos = Nanos(200_000_000);
 /// How often a reader that asked for marks hears that we are there.
 pub(super) const HEARTBEAT: Nanos = Nanos(2_000_000_000);
-/// How long we wait for the other side to leave after an answer.
-const PART: Nanos = Nanos(1_000_000_000);
 /// How long an answer that is no log may take to be taken.
 const ANSWER_TIME: Nanos = Nanos(3_000_000_000);
 /// Fewest signs of a token where others than this machine can reach us: they can guess as often as they like.
@@ -270,22 +268,9 @@ impl LogServer {
         };
         let until = self.clock.now() + ANSWER_TIME;
         self.send_all(peer, text.as_bytes(), stop, &|_| self.clock.now() > until)?;
-        self.drain_and_close(peer, stop);
-        Ok(())
-    }
-
-    /// Takes what the other side still sends: closing before would take our answer away from it.
-    fn drain_and_close(&self, peer: &mut PeerStream, stop: &Stop) {
         peer.shutdown_write();
-        let until = self.clock.now() + PART;
-        let mut piece = [0; 4096];
-        while self.clock.now() < until && !stop.is_set() {
-            match peer.read(&mut piece) {
-                Ok(1..) => {}
-                Err(e) if http_head::is_pause(&e) => {}
-                _ => return,
-            }
-        }
+        http_head::drain_peer(peer, &self.clock, stop);
+        Ok(())
     }
 
     /// Ships until the reader leaves.
@@ -348,7 +333,7 @@ impl LogServer {
             }
         }
         let end = framing.encode_end()?;
-        let until = self.clock.now() + PART;
+        let until = self.clock.now() + http_head::DRAIN_TIME;
         self.send_all(peer, &end, &Stop::new(), &|_| self.clock.now() > until)
     }
 
