@@ -5,6 +5,8 @@
 //! **warm** fills the buffer pool; an **experiment** strings such steps together and keeps every run raw in an
 //! **archive**; **analysis** turns runs into findings; **report** shows them. `ARCHITECTURE.md` has the map.
 
+#[cfg(feature = "agents")]
+pub mod agents;
 pub mod cli;
 pub mod experiment;
 pub mod live_page;

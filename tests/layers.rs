@@ -21,10 +21,11 @@ const TABLE: &[(&str, &str)] = &[
     ("report", "plan archive analysis"),
     ("live_page", "base report"),
     ("experiment", "base plan recorder client server workload driver probe warm archive analysis"),
+    ("agents", "base plan recorder client workload archive analysis experiment"),
     (
         "cli",
         "base plan recorder client server capture workload probe warm archive analysis \
-         report live_page experiment",
+         report live_page experiment agents",
     ),
 ];
 

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use crate::archive::RunCommand;
 use clap::{Arg, ArgMatches, Command};
 
+use super::agents;
 use super::arguments::positional_arg;
 use super::connection;
 use super::context::CliContext;
@@ -31,6 +32,7 @@ pub(super) use listener::TerminalListener;
 pub(super) fn command() -> Command {
     let mut command = add_all_flags(Command::new("bench"))
         .args(flags::isolate_flags())
+        .args(agents::agents_flags())
         .about("Run a load and measure it")
         .override_usage("sweat bench WORKLOAD [prepare|run|cleanup] [OPTIONS]")
         .subcommand_value_name("WORKLOAD")
@@ -149,7 +151,7 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     };
     let command = data_action::add_action_flags(command, actions);
     let command = add_own_flags(flags::add_workload_flags(command, &kind.option_specs()));
-    let command = command.args(flags::isolate_flags());
+    let command = command.args(flags::isolate_flags()).args(agents::agents_flags());
     // Those who run a file want to see what is in it; the help of the others is long enough.
     let command = command.arg(flags::dry_run_flag().hide(kind.bare_word_option().is_none()));
     add_endpoint_flags(command, kind.endpoint_kind()).after_help(examples)
@@ -166,6 +168,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         return super::run::print_steps(&plan, context);
     }
     match what {
+        "run" if agents::wants_agents(args) => agents::lead_agents(&plan, args, context),
         "run" => run_load(&plan, args, context)
             .map_err(|error| with_typed_server(error, &connection::typed_flags(args, context))),
         what => prepare_or_cleanup(what, &plan, args, context),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, ArgMatches, Command};
 
+use super::agents;
 use super::arguments::value_flag;
 use super::bench;
 use super::context::CliContext;
@@ -43,6 +44,7 @@ pub(super) fn command() -> Command {
 }
 
 fn add_search_flags(command: Command) -> Command {
+    let command = command.arg(agents::refused_flag());
     let time = |name: &'static str, help: &'static str| {
         value_flag(name, "TIME").help_heading("Search").help(help)
     };
@@ -67,6 +69,7 @@ fn add_search_flags(command: Command) -> Command {
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = bench::split_workload(args);
+    agents::refuse_agents(args)?;
     let plan = plan_from_args(kind, args, context)?;
     let page = RunPage::open("capacity", args, context)?;
     let mut listener = StepLines::new(args, context, &plan, None).with_page(&page);

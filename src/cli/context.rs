@@ -48,7 +48,8 @@ impl CliContext {
     ) -> RunOrigin {
         let command = command.into();
         let defaults = self.defaults.used_by(&command, args);
-        RunOrigin { command, command_line: Some(self.command_line.clone()), defaults }
+        let command_line = Some(self.command_line.clone());
+        RunOrigin { command, command_line, defaults, agent: None }
     }
 
     /// Writes data to stdout; what a terminal would obey only where it is our own colour.

@@ -41,7 +41,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Measure",
         &[
             "demo", "bench", "micro", "run", "init", "sweep", "capacity", "waits", "watch",
-            "report", "compare", "merge", "runs", "explain", "mix",
+            "report", "compare", "agent", "merge", "runs", "explain", "mix",
         ],
     ),
     ("Warm", &["warm"]),

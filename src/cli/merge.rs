@@ -1,5 +1,6 @@
 //! `sweat merge`: the runs of several machines that shared a load as one run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
@@ -63,13 +64,18 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         name: text_arg(args, "name").map(str::to_owned),
         incomplete: args.get_flag("incomplete"),
         command_line: Some(context.command_line.clone()),
+        lost: BTreeMap::new(),
     };
     let (dir, state) = merge_runs(&inputs, &output, &options).map_err(refuse)?;
     drop(inputs);
     present::present_run(FinishedRun { dir, state, error: None }, args, context)
 }
 
-fn read_input(dir: PathBuf) -> anyhow::Result<MergeInput> {
+/// A run to be merged, with what speaks against it alone.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn read_input(dir: PathBuf) -> anyhow::Result<MergeInput> {
     let run = load_run(&dir).map_err(|e| run_mistake(&e))?;
     let caveats = analyse_run(&run).results.caveats;
     let is_void = |level, id| level == CaveatLevel::Void && !TOLD.contains(&id);
@@ -79,7 +85,7 @@ fn read_input(dir: PathBuf) -> anyhow::Result<MergeInput> {
 }
 
 /// Runs that are no shares of one load are wrong input.
-fn refuse(error: MergeError) -> anyhow::Error {
+pub(super) fn refuse(error: MergeError) -> anyhow::Error {
     match error {
         MergeError::Refused(why) => Mistake::new("RUN", why.to_string()).hint(why.hint()).into(),
         MergeError::Archive(error) => error.into(),

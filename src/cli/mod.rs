@@ -5,6 +5,7 @@
 
 mod aa;
 mod ab;
+mod agents;
 mod arguments;
 mod argv;
 mod bench;
@@ -107,6 +108,7 @@ const COMMANDS: &[CommandEntry] = &[
     (runs::command, runs::run),
     (compare::command, compare::run),
     (merge::command, merge::run),
+    (agents::agent_command, agents::serve_as_agent),
     (explain::command, explain::run),
     (digest::command, digest::run),
     (ship::command, ship::run),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
 
+use super::agents;
 use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -23,6 +24,7 @@ use crate::workload::{self, EndpointKind};
 
 pub(super) fn command() -> Command {
     add_plan_flags(Command::new("run"))
+        .args(agents::agents_flags())
         .about("Run a written plan: compare variants in blocks")
         .long_about(
             "Run a written plan: what is compared, on which server and data, how often, and what \
@@ -66,6 +68,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     }
     apply_workload_workers(&mut plan, context)?;
     replay::consent_on_sandbox(&mut plan)?;
+    if agents::wants_agents(args) {
+        return agents::lead_agents(&plan, args, context);
+    }
     let quiet = args.get_flag("quiet");
     if plan.variants.len() > 1 && !quiet {
         context.print_message(&analysis::detectable_before(plan.blocks, plan.until_clear, None));
@@ -119,7 +124,7 @@ pub(super) fn plan_from_args(
     let (plan, repeats) = read_plan(&given, context)?;
     let mut plan = apply_args(plan, args, context)?;
     let kind = workload::find_kind(&plan.workload.kind)?;
-    let is_whole = plan.load.share.is_none();
+    let is_whole = plan.load.share.is_none() && !agents::wants_agents(args);
     let by_default = kind.is_checked_by_default() && is_whole;
     plan.check_data = plan.check_data.or(by_default.then_some(true));
     Ok((plan, repeats))

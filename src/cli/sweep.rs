@@ -4,6 +4,7 @@
 use crate::archive::RunCommand;
 use clap::{ArgMatches, Command};
 
+use super::agents;
 use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::bench;
 use super::context::CliContext;
@@ -32,7 +33,7 @@ pub(super) fn command() -> Command {
 }
 
 fn add_sweep_flags(command: Command) -> Command {
-    command.args([
+    command.arg(agents::refused_flag()).args([
         positional_arg("axis", "AXIS=V1,V2,..")
             .help("What to vary: threads, rate, or a setting of the server"),
         value_flag("blocks", "N").help("Repeat the sweep, each time in another order [default: 1]"),
@@ -42,6 +43,7 @@ fn add_sweep_flags(command: Command) -> Command {
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = bench::split_workload(args);
+    agents::refuse_agents(args)?;
     let plan = plan_from_args(kind, args, context)?;
     if args.get_flag("dry-run") {
         context.print_output(&steps_text(&plan))?;

@@ -45,7 +45,7 @@ pub use order::variant_order;
 pub use pool_instances::least_pool_bytes;
 pub use preflight::raise_file_limit;
 pub use run::{build_schedule, check_plan, run_plan, run_schedule};
-pub use run_context::{FinishedRun, RunOrigin};
+pub use run_context::{AgentOrigin, FinishedRun, RunOrigin};
 pub use schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
 pub use slap::{
     AroundRounds, QueryCount, RoundData, SlapArchive, SlapEngine, SlapEvent, SlapFailure,

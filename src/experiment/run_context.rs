@@ -1,5 +1,6 @@
 //! A run under way: keeps its record in the run folder and tells the listener, from whatever thread.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +8,7 @@ use anyhow::Context as _;
 
 use super::{PlanStep, RunListener};
 use crate::analysis::SteadyWatcher;
-use crate::archive::{RunCommand, RunMeta, RunState, RunWriter, StepRecord};
+use crate::archive::{CLOCK_BOUND, RunCommand, RunMeta, RunState, RunWriter, StepRecord};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::client::Error;
 use crate::plan::{self, Plan};
@@ -27,7 +28,7 @@ pub(super) struct RunContext<'a> {
 }
 
 /// What a run was asked by.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOrigin {
     /// Which command.
     pub command: RunCommand,
@@ -35,6 +36,19 @@ pub struct RunOrigin {
     pub command_line: Option<String>,
     /// What came from the defaults file or from the environment, in words.
     pub defaults: Vec<String>,
+    /// Who runs it for another machine, if that is so.
+    pub agent: Option<AgentOrigin>,
+}
+
+/// An agent that runs a share of another machine's load.
+#[derive(Clone, Debug)]
+pub struct AgentOrigin {
+    /// Its name, which stands for the machine.
+    pub name: String,
+    /// The run's clock: it tells the other machine's time.
+    pub clock: RealClock,
+    /// How far that may be wrong.
+    pub clock_bound: Nanos,
 }
 
 impl From<RunCommand> for RunOrigin {
@@ -82,7 +96,12 @@ impl<'a> RunContext<'a> {
         stop: &'a Stop,
         listener: &'a mut dyn RunListener,
     ) -> anyhow::Result<RunContext<'a>> {
-        let clock = RealClock::start_now();
+        let clock = origin.agent.as_ref().map_or_else(RealClock::start_now, |agent| agent.clock);
+        let (mut host, mut facts) = (super::machine::host_facts(), BTreeMap::new());
+        if let Some(agent) = &origin.agent {
+            host.insert("name".to_owned(), agent.name.clone());
+            facts.insert(CLOCK_BOUND.to_owned(), agent.clock_bound.0.into());
+        }
         let meta = RunMeta {
             name: plan.name.clone(),
             command: origin.command,
@@ -91,7 +110,8 @@ impl<'a> RunContext<'a> {
             origin_unix_ns: clock.origin_unix_ns(),
             seed: plan.seed,
             allow: plan.allow.clone(),
-            host: super::machine::host_facts(),
+            host,
+            facts,
             asked: super::facts::asked_record(plan),
             load: Some(super::facts::load_request(&plan.load)),
             ..RunMeta::default()

@@ -15,7 +15,7 @@ use crate::archive::{
     StepRecord, Trial,
 };
 use crate::base::units::show_time;
-use crate::base::{Clock, Nanos, StopReason, kernel};
+use crate::base::{Clock, Nanos, StartSignal, StopReason, kernel};
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{
     ArrivalPlan, ArrivalSpacing, LoadPlan, LoadShare, Plan, RateStage, WorkloadPlan,
@@ -242,7 +242,8 @@ pub(super) fn run_uncounted(
     record: &mut StepRecord,
 ) -> anyhow::Result<Recording> {
     let mut load = apply_overrides(&plan.load, over);
-    (load.events, load.until_steady, load.start_at_unix_ns) = (None, false, None);
+    (load.events, load.until_steady) = (None, false);
+    (load.start_at_unix_ns, load.start_signal) = (None, None);
     let total = load.time.map_or(0, |time| time.as_secs());
     let (began, mut events) = (run.clock.now(), 0);
     let stop = run.stop.child_stop();
@@ -281,11 +282,12 @@ const LATE_START: Nanos = Nanos(5_000_000);
 
 /// Notes that the sessions were not open at the time at which the load was to start.
 fn note_late_start(run: &RunContext<'_>, load: &LoadPlan, recording: &Recording) {
-    let Some(at) = load.start_at_unix_ns else { return };
+    let named = load.start_signal.as_ref().and_then(StartSignal::named_start);
+    let Some(at) = named.or(load.start_at_unix_ns) else { return };
     let late = Nanos(run.clock.unix_ns(recording.total.began)).since(Nanos(at));
     if late > LATE_START && recording.workers > recording.unopened.len() {
         let seconds = late.to_seconds();
-        run.add_note(&format!("the load started {seconds:.3} s after --start-at"));
+        run.add_note(&format!("the load started {seconds:.3} s after the time that was set"));
     }
 }
 

@@ -50,6 +50,7 @@ const SKIPPED: &[(&str, &str)] = &[
     ("slap.md", "it prints mysqlslap's own blocks: see the tests `slap`"),
     ("http.md", "it needs a web server: see the tests `http`"),
     ("install.md", "it builds the program"),
+    ("agents.md", "it needs several machines: see the tests `agents`"),
     ("merge.md", "it needs the runs of several machines: see the tests `share`"),
     ("ship.md", "it serves a server's own log until Ctrl-C"),
 ];

@@ -27,6 +27,7 @@ fn machine_finding(machine: &MachineRecord, first_ns: u64) -> MachineFinding {
         state: machine.state,
         workers: machine.workers,
         started_s: machine.began_ns.saturating_sub(first_ns) as f64 / 1e9,
+        clock_bound_s: machine.clock_bound_ns.map(|ns| ns as f64 / 1e9),
         seconds,
         events: machine.events,
         failed: machine.failed,

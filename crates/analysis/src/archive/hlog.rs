@@ -182,7 +182,10 @@ fn parse_entry(
 }
 
 /// A histogram alone, as `hdr_base64` writes it.
-pub(super) fn parse_hdr_base64(text: &str) -> Result<Histogram, &'static str> {
+///
+/// # Errors
+/// Why it is none.
+pub fn parse_hdr_base64(text: &str) -> Result<Histogram, &'static str> {
     decode_histogram(text, &mut Deserializer::new())
 }
 

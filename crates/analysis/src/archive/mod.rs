@@ -57,7 +57,7 @@ pub use crate::recorder::{
 pub use baselines::{is_same_folder, name_baseline, read_baselines, reason_to_keep, remove_run};
 pub use convert::{finite_counters, join_variables};
 pub use error::ArchiveError;
-pub use hlog::hdr_base64;
+pub use hlog::{hdr_base64, parse_hdr_base64};
 pub use looks::{CounterLook, DigestRecord, DigestsRecord};
 pub use manifest::manifest_hashes;
 pub use merge::{
@@ -70,7 +70,7 @@ pub use recorded_names::{
     ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
     TrialEnding, WatchEventKind,
 };
-pub use share::{SHARE_TEXT, ShareRecord};
+pub use share::{CLOCK_BOUND, SHARE_TEXT, ShareRecord};
 pub use tally::TallyRecord;
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,

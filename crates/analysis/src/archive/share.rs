@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// How the words of an arrival go on where the load is one of several shares.
 pub const SHARE_TEXT: &str = ", share ";
+/// The fact that says how far the clock of an agent may be from its coordinator's, nanoseconds.
+pub const CLOCK_BOUND: &str = "clock_bound_ns";
 
 /// One share of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -60,10 +60,15 @@ pub trait Clock: Clone {
 }
 
 /// The machine's monotonic clock, with the wall time of its origin. Copies share the origin.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RealClock {
     origin: Instant,
+    /// Wall time of the origin by this machine.
+    own_unix_ns: u64,
+    /// The same by the machine whose time it tells.
     origin_unix_ns: u64,
+    /// Whether that is another one.
+    is_steered: bool,
 }
 
 impl RealClock {
@@ -71,7 +76,17 @@ impl RealClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
     pub fn start_now() -> RealClock {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        RealClock { origin: Instant::now(), origin_unix_ns: Nanos::from(wall).0 }
+        let wall = Nanos::from(wall).0;
+        let origin = Instant::now();
+        RealClock { origin, own_unix_ns: wall, origin_unix_ns: wall, is_steered: false }
+    }
+
+    /// A clock whose origin is now and which tells the wall time of another machine: `offset_ns` is what that machine's clock
+    /// is ahead of this one. Corrections of either wall clock after this one's origin do not move it.
+    pub fn steered(&self, offset_ns: i64) -> RealClock {
+        let fresh = RealClock::start_now();
+        let origin_unix_ns = self.unix_ns(self.now()).saturating_add_signed(offset_ns);
+        RealClock { origin_unix_ns, is_steered: true, ..fresh }
     }
 
     /// Wall time of the origin, nanoseconds since 1970.
@@ -96,7 +111,7 @@ impl RealClock {
     /// How far the wall clock has moved against this clock since its origin, seconds: what time services corrected.
     #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
     pub fn wall_offset_s(&self) -> f64 {
-        let expected = self.unix_ns(self.now());
+        let expected = self.own_unix_ns + self.now().0;
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         (i128::from(Nanos::from(wall).0) - i128::from(expected)) as f64 / 1e9
     }
@@ -105,6 +120,9 @@ impl RealClock {
     /// earliest.
     #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
     pub fn time_of_wall(&self, unix_ns: u64) -> Nanos {
+        if self.is_steered {
+            return Nanos(unix_ns).since(Nanos(self.origin_unix_ns));
+        }
         let now = self.now();
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let wall = Nanos::from(wall);
@@ -182,6 +200,20 @@ mod tests {
         let found = clock.time_of_wall(in_an_hour).to_seconds();
         assert!((found - 3600.0).abs() < 60.0, "{found}");
         assert_eq!(clock.time_of_wall(0), Nanos(0), "long ago is its origin");
+    }
+
+    #[test]
+    fn a_steered_clock_tells_another_machine_s_time() {
+        let own = RealClock::start_now();
+        let hour = 3_600_000_000_000;
+        for offset in [hour, -hour, 0] {
+            let other = own.steered(offset);
+            let expected = own.unix_ns(own.now()).saturating_add_signed(offset);
+            let found = other.unix_ns(other.now());
+            assert!(found.abs_diff(expected) < 60_000_000_000, "{offset}: {found} {expected}");
+            assert_eq!(other.time_of_wall(other.origin_unix_ns() + 5), Nanos(5));
+            assert!(other.wall_offset_s().abs() < 0.1, "its own wall clock has not moved");
+        }
     }
 
     #[test]

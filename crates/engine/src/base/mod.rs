@@ -13,6 +13,7 @@ pub mod private;
 pub mod random;
 pub mod reactor;
 pub mod secret;
+pub mod start_signal;
 pub mod stop;
 pub mod terminal;
 pub mod token;
@@ -21,4 +22,5 @@ pub mod zstd_codec;
 
 pub use clock::{Clock, Nanos, RealClock, SimClock};
 pub use secret::Secret;
+pub use start_signal::StartSignal;
 pub use stop::{Stop, StopReason};

@@ -23,7 +23,7 @@ use backlog::Backlog;
 use load::{LoadStart, LoadState, SharedLoad};
 use threads::EngineContext;
 
-use crate::base::{Clock, Nanos, RealClock, Stop, StopReason, kernel};
+use crate::base::{Clock, Nanos, RealClock, StartSignal, Stop, StopReason, kernel};
 use crate::plan::{EnginePlan, LoadPlan, Mistake};
 use crate::recorder::{Interval, LoadEnding, Recorder, Recording, new_histogram};
 use crate::workload::Workload;
@@ -273,17 +273,34 @@ impl LoadMonitor<'_> {
         let incomplete = self.plan.all_sessions && !state.unopened.is_empty();
         drop(state);
         self.forward_stop();
+        let at_unix_ns = match &self.plan.start_signal {
+            Some(signal) if opened > 0 && !incomplete => self.wait_for_signal(signal),
+            _ => self.plan.start_at_unix_ns,
+        };
         if opened == 0 || incomplete || self.load.halt.is_set() {
             self.load.abandon.set(StopReason::Done);
             self.load.set_start(None);
             return None;
         }
-        let planned = self.plan.start_at_unix_ns.map(|at| self.clock.time_of_wall(at));
+        let planned = at_unix_ns.map(|at| self.clock.time_of_wall(at));
         let start = (self.clock.now() + LEAD).max(planned.unwrap_or_default());
         self.recorder.start_recording(start);
         self.load.set_start(Some(start));
         (self.started)();
         Some(start)
+    }
+
+    /// Says that all is ready and waits until the start is named, or the load is told to stop.
+    fn wait_for_signal(&self, signal: &StartSignal) -> Option<u64> {
+        signal.set_ready();
+        while !self.load.halt.is_set() {
+            if let Some(at) = signal.named_start() {
+                return Some(at);
+            }
+            drop(self.load.wait_for_change(self.load.lock_state(), LOOK.into()));
+            self.forward_stop();
+        }
+        None
     }
 
     /// Looks on until all workers are through; gives when the load really ended.

@@ -36,8 +36,8 @@ pub use watch::{WatchLimits, WatchPlan};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::base::Secret;
 use crate::base::units::ByteSize;
+use crate::base::{Secret, StartSignal};
 
 /// Everything that was asked of one run.
 #[derive(Clone, Debug, Default)]
@@ -235,6 +235,8 @@ pub struct LoadPlan {
     pub share: Option<LoadShare>,
     /// The earliest wall time at which the load that counts starts, nanoseconds since 1970. Plan files do not say so.
     pub start_at_unix_ns: Option<u64>,
+    /// Names that time only once all sessions are open. Plan files do not say so.
+    pub start_signal: Option<StartSignal>,
     /// Runs events of this class alone, by its place in the workload's list. Plan files do not say so.
     pub only_class: Option<usize>,
 }
@@ -265,6 +267,7 @@ impl Default for LoadPlan {
             until_steady: false,
             share: None,
             start_at_unix_ns: None,
+            start_signal: None,
             only_class: None,
         }
     }

@@ -1,5 +1,6 @@
 //! A server we may stop and start: throw-away sandboxes, snapshots, cold restarts, consent and its journal.
-//! The only room that starts processes, so it also opens pages and runs the commands of a user. Never knows: load, workloads.
+//! The only room that starts processes, so it also opens pages, runs the commands of a user and starts
+//! the NATS server of a load on several machines. Never knows: load, workloads.
 //! Start reading at `ServerControl`, then `sandbox::Sandbox`, its one implementation so far.
 
 mod cold;
@@ -7,6 +8,8 @@ mod datadir;
 pub mod instruments;
 pub mod journal;
 pub mod logging;
+#[cfg(feature = "agents")]
+mod nats_server;
 mod opener;
 pub mod sandbox;
 mod shell_command;
@@ -14,6 +17,8 @@ mod snapshot;
 
 pub use cold::{ColdProof, ColdRestart, DiskReads, EvictionResult, restart_cold};
 pub use datadir::{CopyMethod, CopyResult};
+#[cfg(feature = "agents")]
+pub use nats_server::NatsServer;
 pub use opener::open_page;
 pub use shell_command::run_shell_command;
 

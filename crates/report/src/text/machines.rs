@@ -43,7 +43,12 @@ pub(super) fn write_machines(machines: &[MachineFinding], out: &mut dyn Write) -
     for machine in machines {
         table.add_row(machine_cells(machine));
     }
-    table.write(WIDTH, out)
+    table.write(WIDTH, out)?;
+    let bounds = machines.iter().filter_map(|machine| machine.clock_bound_s);
+    match bounds.reduce(f64::max) {
+        Some(bound) => writeln!(out, "clocks within {} of the coordinator's", format_time(bound)),
+        None => Ok(()),
+    }
 }
 
 fn machine_cells(machine: &MachineFinding) -> Vec<String> {

@@ -19,6 +19,9 @@ pub struct MachineFinding {
     pub workers: usize,
     /// How long after the first machine its load began, seconds.
     pub started_s: f64,
+    /// How far its clock may have been from the coordinator's, if it was an agent, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_bound_s: Option<f64>,
     /// Length of its load, seconds.
     pub seconds: f64,
     /// Good events.

@@ -18,7 +18,7 @@ pub(in super::super) const NAME: &str = "machines.json";
 pub struct MergeRecord {
     /// One for each share that is there, by its number.
     pub machines: Vec<MachineRecord>,
-    /// Shares that are not there, as typed: `3/3`.
+    /// Shares that are not there, as typed: `3/3`, with the reason where it is known: `3/3 (agent c: ...)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -48,6 +48,9 @@ pub struct MachineRecord {
     pub voids: Vec<String>,
     /// What was added to its times, by the wall time of its clock's origin, in whole hundredths of a second.
     pub shift_ns: u64,
+    /// How far its clock may have been from that of the coordinator whose agent it was, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_bound_ns: Option<u64>,
     /// When its load began.
     pub began_ns: u64,
     /// When its load ended.

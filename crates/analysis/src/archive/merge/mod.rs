@@ -9,7 +9,7 @@ mod sums;
 mod tests;
 mod timeline;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,7 @@ use sums::{merge_intervals, merge_totals};
 use timeline::SLOT_NS;
 
 use super::error::ArchiveError;
+use super::share::CLOCK_BOUND;
 use super::types::{Counters, RunMeta, RunRecord, RunState, SampleRecord, StepRecord};
 use super::writer::RunWriter;
 use crate::base::{Nanos, private};
@@ -56,6 +57,8 @@ pub struct MergeOptions {
     pub name: Option<String>,
     /// Whether shares may be missing.
     pub incomplete: bool,
+    /// Why shares are missing, in words, by their numbers.
+    pub lost: BTreeMap<usize, String>,
     /// The command line as it was typed, without passwords.
     pub command_line: Option<String>,
 }
@@ -81,7 +84,7 @@ pub fn merge_runs(
     options: &MergeOptions,
 ) -> Result<(PathBuf, RunState), MergeError> {
     let runs = check_runs(inputs)?;
-    let missing = missing_shares(&runs);
+    let missing = missing_shares(&runs, &options.lost);
     if !missing.is_empty() && !options.incomplete {
         return Err(MergeRefusal::Missing(missing).into());
     }
@@ -148,12 +151,16 @@ fn clock_shift(run: &SharedRun<'_>, origin_unix_ns: u64) -> u64 {
 }
 
 /// Shares that no run holds, as typed.
-fn missing_shares(runs: &[SharedRun<'_>]) -> Vec<String> {
+fn missing_shares(runs: &[SharedRun<'_>], lost: &BTreeMap<usize, String>) -> Vec<String> {
     let Some(first) = runs.first() else { return Vec::new() };
     let there: BTreeSet<usize> = runs.iter().map(|run| run.share.number).collect();
     let of = first.share.text.split_once('/').map_or("", |(_, of)| of);
     let all = 1..=first.share.weights.len();
-    all.filter(|number| !there.contains(number)).map(|number| format!("{number}/{of}")).collect()
+    let text = |number: usize| {
+        let why = lost.get(&number).map(|why| format!(" ({})", replace_line_ends(why)));
+        format!("{number}/{of}{}", why.unwrap_or_default())
+    };
+    all.filter(|number| !there.contains(number)).map(text).collect()
 }
 
 fn merge_meta(
@@ -179,8 +186,15 @@ fn merge_meta(
         why,
         server: locals.cloned().or_else(|| first.server.clone()),
         host: merge_hosts(runs),
+        facts: merge_facts(&first.facts),
         ..first.clone()
     }
+}
+
+/// Those of the first share, but for what is its machine's own.
+fn merge_facts(facts: &BTreeMap<String, serde_json::Value>) -> BTreeMap<String, serde_json::Value> {
+    let of_all = facts.iter().filter(|(name, _)| *name != CLOCK_BOUND);
+    of_all.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// How far all came: as far as the one that came least far.
@@ -207,7 +221,7 @@ fn merge_state(runs: &[SharedRun<'_>]) -> (RunState, Option<String>) {
 }
 
 /// What all machines have in common, their names, and all their cores.
-fn merge_hosts(runs: &[SharedRun<'_>]) -> std::collections::BTreeMap<String, String> {
+fn merge_hosts(runs: &[SharedRun<'_>]) -> BTreeMap<String, String> {
     let mut host = runs[0].run.meta.host.clone();
     host.retain(|name, value| runs.iter().all(|run| run.run.meta.host.get(name) == Some(value)));
     host.remove("memory_bytes");
@@ -282,6 +296,7 @@ fn machine_record(run: &SharedRun<'_>, shift_ns: u64) -> MachineRecord {
         damage: run.run.damage.clone(),
         voids: run.input.voids.clone(),
         shift_ns,
+        clock_bound_ns: meta.facts.get(CLOCK_BOUND).and_then(serde_json::Value::as_u64),
         began_ns: trial.began_ns.saturating_add(shift_ns),
         ended_ns: trial.ended_ns.saturating_add(shift_ns),
         workers: trial.workers,

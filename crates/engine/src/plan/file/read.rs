@@ -316,6 +316,7 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
         until_steady,
         share: read_share(section),
         start_at_unix_ns: default.start_at_unix_ns,
+        start_signal: default.start_signal,
         only_class: None,
     }
 }

@@ -19,7 +19,9 @@ pub use home::HomeFolders;
 pub(super) use home::{make_private_folder, random_hex};
 pub use named::{client_arguments, destroy_named, exec_client, stop_named};
 pub use process::ProcessId;
-pub(super) use process::build_command;
+#[cfg(feature = "agents")]
+pub(super) use process::spawn_server;
+pub(super) use process::{ChildPolicy, build_command, wait_until};
 pub use program::ServerProgram;
 pub use registry::{SandboxMeta, list_sandboxes, remove_orphans};
 pub use validate::validate_settings;
@@ -39,7 +41,6 @@ use crate::server::{ServerControl as _, Settings};
 
 use arguments::SandboxPaths;
 use diagnosis::StartupError;
-use process::{ChildPolicy, wait_until};
 
 /// Longest time until a server answers; it may have to recover its data first.
 const START_LIMIT: Duration = Duration::from_secs(300);

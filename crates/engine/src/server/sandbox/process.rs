@@ -74,7 +74,7 @@ impl ProcessId {
 }
 
 /// Asks again and again, more and more rarely, until `done` or the time is over; says whether it was done.
-pub(super) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+pub(in crate::server) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let clock = RealClock::start_now();
     let end = Nanos::from(limit);
     let mut pause = Nanos(1_000_000);
@@ -172,7 +172,7 @@ pub(super) fn capture_output(program: &Path, args: &[String]) -> anyhow::Result<
 
 /// What becomes of a process when we end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ChildPolicy {
+pub(in crate::server) enum ChildPolicy {
     /// It is killed.
     Kill,
     /// It is asked to stop.
@@ -185,7 +185,7 @@ pub(super) enum ChildPolicy {
 ///
 /// # Errors
 /// When it can't be started.
-pub(super) fn spawn_server(
+pub(in crate::server) fn spawn_server(
     program: &Path,
     args: &[String],
     tie: ChildPolicy,

@@ -1,0 +1,81 @@
+//! Intervals of agents for the eyes of those who watch: small, and summed as they come. What is measured stands in the agents'
+//! run folders.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::wire::IntervalReport;
+use crate::archive::{hdr_base64, parse_hdr_base64};
+use crate::base::Nanos;
+use crate::recorder::{ClassTotals, Interval};
+
+/// Intervals that wait for the other agents' at most.
+const MOST_WAITING: usize = 5;
+/// Stands for how long a failed event took: that does not travel.
+const FAILED_NS: u64 = 1_000_000;
+
+/// An interval as it travels.
+pub(super) fn report_interval(number: u64, start: Nanos, interval: &Interval) -> IntervalReport {
+    IntervalReport {
+        number,
+        began_ns: interval.began.since(start).0,
+        ended_ns: interval.ended.since(start).0,
+        response: hdr_base64(&interval.response_times()),
+        failed: interval.error_count(),
+        in_flight: interval.in_flight,
+        backlog: interval.backlog,
+    }
+}
+
+/// Sums intervals of agents.
+#[derive(Debug, Default)]
+pub(super) struct ProgressSum {
+    /// Sums under way, and whose intervals are in them.
+    waiting: BTreeMap<u64, (Interval, BTreeSet<usize>)>,
+    /// The first that was not given yet.
+    next: u64,
+}
+
+impl ProgressSum {
+    /// Takes the interval of an agent; one that is too late, there already or damaged is left out.
+    pub(super) fn add_report(&mut self, agent: usize, report: &IntervalReport) {
+        let response = match report.response.as_str() {
+            "" => None,
+            text => match parse_hdr_base64(text) {
+                Ok(response) => Some(response),
+                Err(_) => return,
+            },
+        };
+        if report.number < self.next {
+            return;
+        }
+        let (began, ended) = (Nanos(report.began_ns), Nanos(report.ended_ns));
+        let fresh = || {
+            let mut interval = Interval::empty(began, ended);
+            interval.classes.push(ClassTotals::default());
+            (interval, BTreeSet::new())
+        };
+        let (sum, agents) = self.waiting.entry(report.number).or_insert_with(fresh);
+        if !agents.insert(agent) {
+            return;
+        }
+        (sum.began, sum.ended) = (sum.began.min(began), sum.ended.max(ended));
+        if let Some(class) = sum.classes.first_mut() {
+            // Bounds are the same, as the reader has seen.
+            let _ = response.map(|response| class.response.add(response));
+            class.failed.saturating_record_n(FAILED_NS, report.failed.min(u32::MAX.into()));
+        }
+        sum.in_flight = sum.in_flight.saturating_add(report.in_flight);
+        sum.backlog = sum.backlog.saturating_add(report.backlog);
+    }
+
+    /// The next interval that all of these agents have told, or that has waited too long for it.
+    pub(super) fn take_ready(&mut self, agents: &[usize]) -> Option<Interval> {
+        let (number, (_, told)) = self.waiting.first_key_value()?;
+        let is_whole = agents.iter().all(|agent| told.contains(agent));
+        if !is_whole && self.waiting.len() <= MOST_WAITING {
+            return None;
+        }
+        self.next = number.saturating_add(1);
+        self.waiting.pop_first().map(|(_, (interval, _))| interval)
+    }
+}
