@@ -116,7 +116,8 @@ fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-const NULL: &[&str] = &["bench", "null", "--seed=7", "--quiet", "--interval=100ms"];
+const NULL: &[&str] =
+    &["bench", "null", "--rate=2000", "--seed=7", "--quiet", "--interval=100ms"];
 
 /// What two runs of the same intervals must have in common.
 fn same_load(one: &RunRecord, other: &RunRecord) {

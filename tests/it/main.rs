@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 #![expect(clippy::print_stdout, reason = "what was skipped or measured is said")]
 
+#[cfg(feature = "agents")]
 mod agents;
 mod capture;
 mod cli;
