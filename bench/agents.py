@@ -71,7 +71,7 @@ class Team:
 
     def bench(self, *words):
         return self.start([s.SWEAT, "bench", *words, "--agents", len(self.agents), "--nats", self.url, "--runs-dir",
-                           self.dir / "runs", "--quiet", "--format=json"], "coordinator")
+                           self.dir / "runs", "--plain", "--format=json"], "coordinator")
 
     def report(self):
         text = (self.dir / "coordinator.log").read_text()

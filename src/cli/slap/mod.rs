@@ -178,6 +178,7 @@ fn run_settings(settings: SlapSettings, call: &SlapCall, stop: &Stop) -> u8 {
                 command: NAME.into(),
                 command_line: Some(call.line.clone()),
                 defaults: Vec::new(),
+                agent: None,
             };
             let archive = SlapArchive { runs_dir, name, origin };
             run_archived_slap(&plan, target, archive, &observer, stop).and_then(|finished| {
