@@ -71,7 +71,7 @@ class Team:
 
     def bench(self, *words):
         return self.start([s.SWEAT, "bench", *words, "--agents", len(self.agents), "--nats", self.url, "--runs-dir",
-                           self.dir / "runs", "--quiet", "--format=json"], "coordinator")
+                           self.dir / "runs", "--plain", "--format=json"], "coordinator")
 
     def report(self):
         text = (self.dir / "coordinator.log").read_text()
@@ -129,7 +129,7 @@ def kill_matrix():
     for victim in ["agent", "coordinator", "nats"]:
         for stage in STAGES:
             with Team(2) as team:
-                load = team.bench("null", "--threads=4", f"--time={seconds}", "--seed=7", "--interval=100ms", f"--lease={LEASE}s")
+                load = team.bench("null", "--threads=4", "--rate=1000", f"--time={seconds}", "--seed=7", "--interval=100ms", f"--lease={LEASE}s")
                 reach(team, stage, load, seconds)
                 target = {"agent": team.agents[1], "coordinator": load, "nats": team.nats}[victim]
                 if target.poll() is None:

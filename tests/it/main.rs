@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 #![expect(clippy::print_stdout, reason = "what was skipped or measured is said")]
 
+#[cfg(feature = "agents")]
 mod agents;
 mod capture;
 mod cli;
@@ -15,7 +16,6 @@ mod first_use;
 mod fixture;
 mod follow;
 mod hostile;
-mod hosts;
 mod hotset_load;
 mod hotset_save;
 mod http;

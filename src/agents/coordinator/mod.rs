@@ -317,10 +317,8 @@ impl<'a> Coordinator<'a> {
                     member.offset.add_answer(asked, now, own_unix_ns, unix_ns);
                 }
             }
-            AgentReport::Refused { run, why } if run == own => {
-                if member.is_present() {
-                    member.fate = MemberFate::Refused(plain_words(&why));
-                }
+            AgentReport::Refused { run, why } if run == own && member.is_present() => {
+                member.fate = MemberFate::Refused(plain_words(&why));
             }
             AgentReport::Progress { run, interval } if run == own => {
                 self.progress.add_report(number, &interval);
