@@ -131,12 +131,17 @@ impl FetchWords {
         }
         let missing = |what: &str| Mistake::new("http_load", format!("{what} is missing"));
         found.pace = pace.ok_or_else(|| missing("-parallel or -rate"))?;
-        if found.jitter && !matches!(found.pace, FetchPace::Rate(_)) {
-            return Err(Mistake::new("-jitter", "it needs -rate"));
-        }
+        found.check_jitter()?;
         found.end = end.ok_or_else(|| missing("-fetches or -seconds"))?;
         found.file = file.ok_or_else(|| missing("the file of URLs"))?;
         Ok(found)
+    }
+
+    fn check_jitter(&self) -> Result<(), Mistake> {
+        match (self.jitter, self.pace) {
+            (true, FetchPace::Parallel(_)) => Err(Mistake::new("-jitter", "it needs -rate")),
+            _ => Ok(()),
+        }
     }
 }
 

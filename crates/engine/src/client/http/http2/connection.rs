@@ -164,42 +164,12 @@ impl Http2Connection {
         let place = match ticket.place {
             Some(place) => place,
             None => {
-                if inner.end.is_some() {
-                    // It waited for a stream, and nothing of it was sent.
-                    return Poll::Ready(Err(HttpFault(FaultCause::Unseen(0))));
-                }
                 let wants = (sink.wants_head(), sink.wants_body());
-                let place = match inner.streams.open_stream(request, limits, wants, task) {
-                    Ok(place) => place,
-                    Err(OpenRefusal::Closing) => {
-                        return Poll::Ready(Err(HttpFault(FaultCause::Unseen(0))));
-                    }
-                    Err(OpenRefusal::Full) => {
-                        if !inner.waiting.contains(&task) {
-                            inner.waiting.push_back(task);
-                        }
-                        return self.poll_deadline(ticket);
-                    }
-                };
-                ticket.place = Some(place);
-                ticket.sent = self.clock.now();
-                inner.waiting.retain(|waiting| *waiting != task);
-                let timeout = self.timeout;
-                inner.transport.restart_limit(|| timeout);
-                if inner.reader.is_none() {
-                    inner.hand_reading_to(Some(task));
+                match self.start_request(inner, ticket, request, limits, wants) {
+                    Ok(Some(place)) => place,
+                    Ok(None) => return self.poll_deadline(ticket),
+                    Err(fault) => return Poll::Ready(Err(fault)),
                 }
-                if inner.is_shared && inner.flusher.is_none() {
-                    inner.flusher = Some(task);
-                    reactor::wake_task(task);
-                } else if !inner.is_shared {
-                    inner.flush_frames();
-                }
-                if inner.transport.is_attached() {
-                    // No reply can be there yet.
-                    return self.poll_deadline(ticket);
-                }
-                place
             }
         };
         inner.streams.send_body(place, request.body);
@@ -233,6 +203,48 @@ impl Http2Connection {
             inner.flush_frames();
         }
         self.poll_deadline(ticket)
+    }
+
+    /// Opens a stream for a request and has it sent; gives its place where a reply may be read at once.
+    fn start_request(
+        &self,
+        inner: &mut LineState,
+        ticket: &mut StreamTicket<'_>,
+        request: &FramedRequest<'_>,
+        limits: ReplyLimits,
+        wants: (bool, bool),
+    ) -> Result<Option<usize>, HttpFault> {
+        let task = ticket.task;
+        if inner.end.is_some() {
+            // It waited for a stream, and nothing of it was sent.
+            return Err(HttpFault(FaultCause::Unseen(0)));
+        }
+        let place = match inner.streams.open_stream(request, limits, wants, task) {
+            Ok(place) => place,
+            Err(OpenRefusal::Closing) => return Err(HttpFault(FaultCause::Unseen(0))),
+            Err(OpenRefusal::Full) => {
+                if !inner.waiting.contains(&task) {
+                    inner.waiting.push_back(task);
+                }
+                return Ok(None);
+            }
+        };
+        ticket.place = Some(place);
+        ticket.sent = self.clock.now();
+        inner.waiting.retain(|waiting| *waiting != task);
+        let timeout = self.timeout;
+        inner.transport.restart_limit(|| timeout);
+        if inner.reader.is_none() {
+            inner.hand_reading_to(Some(task));
+        }
+        if inner.is_shared && inner.flusher.is_none() {
+            inner.flusher = Some(task);
+            reactor::wake_task(task);
+        } else if !inner.is_shared {
+            inner.flush_frames();
+        }
+        // On a reactor no reply can be there yet.
+        Ok((!inner.transport.is_attached()).then_some(place))
     }
 
     /// Waits on, or no longer.
