@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn files_of_capture_scripts_are_read_and_stamps_without_a_sample_are_none() {
         let dir = tempfile::tempdir().unwrap();
-        let text = "TS 1795385405.5 2026-11-22 22:10:05  up 1 min,  load average: 0.61, 0.65, 0.43\n\
+        let text = "TS 1795385405.5 2026-11-22 22:10:05  up 1 min, load average: 0.61, 0.65, 0.43\n\
                     Variable_name\tValue\nQueries\t10\nSsl_cipher\t\n\
                     TS 1795385410.0 x\nTS 1795385415.0 x\nQueries\t30\n";
         let path = dir.path().join("5-sec-status-2026-11-22_22-status");

@@ -10,7 +10,7 @@ use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::{self, Feature, ResultSet, ServerProduct, Session, Target, ValueSort};
 use crate::plan::Mistake;
 
-use super::row_source::{ROWS_BEGIN, RowSource};
+use super::expression_rows::{ExpressionRows, ROWS_BEGIN};
 use super::sample_book::EvaluationTime;
 use super::settings::ExpressionSettings;
 use crate::workload::thread_clock::ThreadClock;
@@ -193,10 +193,10 @@ fn leftovers(session: &mut Session) -> Option<String> {
 }
 
 /// Rows of a table, which must have some.
-fn count_rows(source: &RowSource, session: &mut Session) -> anyhow::Result<u64> {
+fn count_rows(source: &ExpressionRows, session: &mut Session) -> anyhow::Result<u64> {
     let name = match source {
-        RowSource::Generated(rows) => return Ok(*rows),
-        RowSource::Table(name) => name,
+        ExpressionRows::Generated(rows) => return Ok(*rows),
+        ExpressionRows::Table(name) => name,
     };
     let place = "--through-rows";
     let counted = session.query_scalar(&format!("SELECT COUNT(*) FROM {name}"));
@@ -213,7 +213,7 @@ enum LoopKind<'a> {
     /// BENCHMARK(), as often as fills the time.
     Benchmark,
     /// A sum over so many rows.
-    Rows { source: &'a RowSource, count: u64 },
+    Rows { source: &'a ExpressionRows, count: u64 },
 }
 
 impl LoopKind<'_> {
@@ -252,7 +252,7 @@ impl RoundSearch<'_> {
 
     /// Says so where an expression makes the server read a table another way than the literal does.
     fn describe_access(&mut self, expr: &str, literal: &str) -> anyhow::Result<Option<String>> {
-        let LoopKind::Rows { source: RowSource::Table(_), .. } = self.loop_kind else {
+        let LoopKind::Rows { source: ExpressionRows::Table(_), .. } = self.loop_kind else {
             return Ok(None);
         };
         let index = |explained: &ResultSet| explained.text_value(0, explained.column_index("key")?);

@@ -2,8 +2,8 @@
 //! whose cost is that of the loop itself.
 //! Never knows: when events are due, what is made of the samples.
 
+mod expression_rows;
 mod measuring_plan;
-mod row_source;
 mod sample_book;
 mod settings;
 mod worker;

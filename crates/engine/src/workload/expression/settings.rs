@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::client::ValueSort;
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 
-use super::row_source::RowSource;
+use super::expression_rows::ExpressionRows;
 
 /// The option that holds the expressions.
 pub(super) const EXPR: &str = "expr";
@@ -32,7 +32,7 @@ pub(super) struct ExpressionSettings {
     /// Whether expressions may change something.
     pub effects: bool,
     /// Rows to compute them for, in place of BENCHMARK().
-    pub rows: Option<RowSource>,
+    pub rows: Option<ExpressionRows>,
 }
 
 pub(super) fn option_specs() -> Vec<OptionSpec> {
@@ -96,7 +96,7 @@ impl ExpressionSettings {
             per,
             passes,
             effects,
-            rows: options.given_text("through-rows").map(RowSource::parse).transpose()?,
+            rows: options.given_text("through-rows").map(ExpressionRows::parse).transpose()?,
         })
     }
 }
@@ -149,7 +149,7 @@ mod tests {
         assert!(settings(&[("expr", "1"), ("per", "1m")]).is_err());
         assert!(settings(&[("expr", "1"), ("through-rows", "1500")]).is_err());
         let rows = settings(&[("expr", "1"), ("through-rows", "2k")]).unwrap().rows;
-        assert_eq!(rows, Some(RowSource::Generated(2_000)));
+        assert_eq!(rows, Some(ExpressionRows::Generated(2_000)));
         assert!(settings(&[("expr", &"1\n".repeat(17))]).is_err());
     }
 

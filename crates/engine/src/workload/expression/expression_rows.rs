@@ -10,25 +10,25 @@ pub(super) const ROWS_BEGIN: &str = "SELECT SUM(LENGTH(";
 
 /// Where the rows come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RowSource {
+pub(super) enum ExpressionRows {
     /// So many are made up, with a column `n` that counts from 1.
     Generated(u64),
     /// The table of this name, quoted.
     Table(String),
 }
 
-impl RowSource {
+impl ExpressionRows {
     /// Reads a number of rows, or the name of a table.
     ///
     /// # Errors
     /// When the number can't be made up, or the name is none.
-    pub(super) fn parse(text: &str) -> Result<RowSource, Mistake> {
+    pub(super) fn parse(text: &str) -> Result<ExpressionRows, Mistake> {
         let mistake = |why: String| Mistake::new("--through-rows", why);
         if text.starts_with(|c: char| c.is_ascii_digit()) {
             let rows = parse_count(text).map_err(|error| mistake(error.to_string()))?;
             let is_round = rows > 0 && rows % 10_u64.pow(rows.ilog10()) == 0;
             return match is_round && (ROWS_BOUNDS.0..=ROWS_BOUNDS.1).contains(&rows) {
-                true => Ok(RowSource::Generated(rows)),
+                true => Ok(ExpressionRows::Generated(rows)),
                 false => Err(mistake(format!("{text} rows can't be made up")).hint(
                     "a digit and zeroes, from 1000 to 10000000, as in 200000; or the name of a \
                      table",
@@ -41,7 +41,7 @@ impl RowSource {
                 .hint("as in shop.orders, or a number of rows"));
         }
         let quote = |part: &&str| format!("`{}`", part.trim_matches('`').replace('`', "``"));
-        Ok(RowSource::Table(parts.iter().map(quote).collect::<Vec<_>>().join(".")))
+        Ok(ExpressionRows::Table(parts.iter().map(quote).collect::<Vec<_>>().join(".")))
     }
 
     /// The statement that computes an expression once for each row.
@@ -52,8 +52,8 @@ impl RowSource {
     /// What stands behind FROM.
     pub(super) fn from_clause(&self) -> String {
         match self {
-            RowSource::Table(name) => name.clone(),
-            RowSource::Generated(rows) => generated_rows(*rows),
+            ExpressionRows::Table(name) => name.clone(),
+            ExpressionRows::Generated(rows) => generated_rows(*rows),
         }
     }
 }
@@ -80,25 +80,25 @@ mod tests {
 
     #[test]
     fn rows_are_a_number_or_a_table() {
-        assert_eq!(RowSource::parse("20000"), Ok(RowSource::Generated(20_000)));
-        assert_eq!(RowSource::parse("1M"), Ok(RowSource::Generated(1_000_000)));
-        let table = |name: &str| RowSource::Table(name.to_owned());
-        assert_eq!(RowSource::parse("orders"), Ok(table("`orders`")));
-        assert_eq!(RowSource::parse("shop.a`b"), Ok(table("`shop`.`a``b`")));
+        assert_eq!(ExpressionRows::parse("20000"), Ok(ExpressionRows::Generated(20_000)));
+        assert_eq!(ExpressionRows::parse("1M"), Ok(ExpressionRows::Generated(1_000_000)));
+        let table = |name: &str| ExpressionRows::Table(name.to_owned());
+        assert_eq!(ExpressionRows::parse("orders"), Ok(table("`orders`")));
+        assert_eq!(ExpressionRows::parse("shop.a`b"), Ok(table("`shop`.`a``b`")));
         for wrong in ["0", "900", "1500", "20000000", "a.b.c", "a.", "12x"] {
-            assert!(RowSource::parse(wrong).is_err(), "{wrong}");
+            assert!(ExpressionRows::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn made_up_rows_are_digits_joined() {
-        let from = RowSource::Generated(3_000).from_clause();
+        let from = ExpressionRows::Generated(3_000).from_clause();
         assert!(from.starts_with("(SELECT 1 + 1 * d0.d + 10 * d1.d + 100 * d2.d + 1000 * d3.d AS"));
         assert_eq!(from.matches("CROSS JOIN").count(), 3);
         assert!(from.ends_with(
             "CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2) AS d3) AS r"
         ));
-        let sql = RowSource::Table("`t`".to_owned()).statement("r", "md5(c)");
+        let sql = ExpressionRows::Table("`t`".to_owned()).statement("r", "md5(c)");
         assert_eq!(sql, "/* sweat r */ SELECT SUM(LENGTH(md5(c))) FROM `t`");
     }
 }
