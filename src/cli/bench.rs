@@ -16,7 +16,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::agents;
 use super::arguments::positional_arg;
-use super::connection;
+use super::connection::{self, HostRule};
 use super::context::CliContext;
 use super::exit::{CommandOutcome, HintedError};
 use super::page::RunPage;
@@ -24,7 +24,7 @@ use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Plan, TargetPlan, W
 use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, Workload, WorkloadKind};
 use crate::{client, experiment, workload};
 
-pub(super) use args::{move_workload_first, name_bare_word, plan_from_args as plan_of};
+pub(super) use args::{move_workload_first, name_bare_word};
 pub(super) use declared::{add_declared_options, name_set_words};
 pub(super) use lines::work_text;
 pub(super) use listener::TerminalListener;
@@ -44,7 +44,8 @@ pub(super) fn command() -> Command {
             "Examples:\n  \
              sweat bench oltp_read_write --sandbox --tables=4 --threads=8 --time=30\n  \
              sweat bench oltp_point_select prepare -h db1 -D sbtest --table-size=1M\n  \
-             sweat bench oltp_point_select -h db1 -D sbtest --rate=5000 --time=1m",
+             sweat bench oltp_point_select -h db1 -D sbtest --rate=5000 --time=1m\n  \
+             sweat bench oltp_read_only -h db1,db2:3307 -D sbtest --threads=16",
         );
     for kind in KINDS.iter().filter(|kind| kind.as_recorded().is_none()) {
         command = command.subcommand(workload_subcommand(*kind));
@@ -157,10 +158,23 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     add_endpoint_flags(command, kind.endpoint_kind()).after_help(examples)
 }
 
+/// The plan that the words of a command name which runs the loads of `bench`, on one server.
+///
+/// # Errors
+/// All mistakes together.
+pub(super) fn plan_of(
+    kind: Option<&str>,
+    args: &ArgMatches,
+    context: &CliContext,
+) -> anyhow::Result<Plan> {
+    args::plan_from_args(kind, args, context, HostRule::One)
+}
+
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = split_workload(args);
-    let plan = args::plan_from_args(kind, args, context)?;
     let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
+    let hosts = if what == "run" { HostRule::Several } else { HostRule::One };
+    let plan = args::plan_from_args(kind, args, context, hosts)?;
     if let Some(action) = data_action::find_action(kind, what) {
         return data_action::run_action(action, &plan, args, context);
     }

@@ -2,8 +2,10 @@
 //! Layers, each over the one before: environment, option files, command line.
 
 mod apply;
+mod hosts;
 
 pub(super) use apply::{ENVIRONMENT, apply_option, library_address};
+pub(super) use hosts::{HostPlace, HostRule};
 
 use std::path::PathBuf;
 
@@ -142,6 +144,8 @@ pub(super) fn typed_flags(args: &ArgMatches, context: &CliContext) -> String {
     for (name, short, ..) in FLAGS {
         if let Some(value) = args.get_one::<String>(name) {
             let flag = short.map_or(format!("--{name}"), |short| format!("-{short}"));
+            // Of several hosts the advice is for one: the message names it.
+            let value = if *name == "host" && value.contains(',') { "HOST" } else { value };
             text += &format!(" {flag} {}", quote_word(value));
         }
         if *name == "user" && !matches!(context.password, TypedPassword::Absent) {
@@ -178,14 +182,14 @@ pub(super) fn resolve_target(
     args: &ArgMatches,
     context: &CliContext,
     planned: &TargetPlan,
+    rule: HostRule,
 ) -> anyhow::Result<TargetPlan> {
     if args.get_flag("sandbox") {
         return Ok(TargetPlan::Sandbox(parse_sandbox(args)?));
     }
-    Ok(match planned {
-        TargetPlan::None => TargetPlan::Address(resolve_address(args, context)?),
-        planned => overlay_target(args, context, planned)?,
-    })
+    let unnamed = TargetPlan::Address(AddressPlan::default());
+    let planned = if matches!(planned, TargetPlan::None) { &unnamed } else { planned };
+    overlay_target(args, context, planned, rule)
 }
 
 /// The target of a plan, with the words typed over it. A plan without one has none unless words name it: option
@@ -197,15 +201,17 @@ pub(super) fn overlay_target(
     args: &ArgMatches,
     context: &CliContext,
     planned: &TargetPlan,
+    rule: HostRule,
 ) -> anyhow::Result<TargetPlan> {
     let typed = FLAGS.iter().any(|(name, ..)| args.contains_id(name));
-    Ok(match planned {
-        TargetPlan::Address(plan) => TargetPlan::Address(resolve_over_plan(plan, args, context)?),
-        planned if !typed => planned.clone(),
-        TargetPlan::None | TargetPlan::Sandbox(_) => {
-            TargetPlan::Address(resolve_address(args, context)?)
-        }
-    })
+    let plan = match planned {
+        TargetPlan::Address(plan) => plan,
+        planned if !typed => return Ok(planned.clone()),
+        TargetPlan::None | TargetPlan::Sandbox(_) => &AddressPlan::default(),
+    };
+    let plan = resolve_over_plan(plan, args, context)?;
+    hosts::check_hosts(&plan, rule)?;
+    Ok(TargetPlan::Address(plan))
 }
 
 /// What `--server`, `--set` and `--pool` say.
@@ -243,7 +249,7 @@ pub(super) fn parse_sandbox(args: &ArgMatches) -> Result<SandboxPlan, Mistakes> 
     if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes)) }
 }
 
-/// The address that environment, option files and words name together; asks for the password if told to.
+/// The address of one server that environment, option files and words name together; asks for the password if told to.
 ///
 /// # Errors
 /// All mistakes together; or when the password can't be asked for.
@@ -251,10 +257,12 @@ pub(super) fn resolve_address(
     args: &ArgMatches,
     context: &CliContext,
 ) -> anyhow::Result<AddressPlan> {
-    resolve_over_plan(&AddressPlan::default(), args, context)
+    let plan = resolve_over_plan(&AddressPlan::default(), args, context)?;
+    hosts::check_hosts(&plan, HostRule::One)?;
+    Ok(plan)
 }
 
-/// The same with the address of a plan file below the words typed.
+/// The same with the address of a plan file below the words typed, and as many servers as are named.
 fn resolve_over_plan(
     planned: &AddressPlan,
     args: &ArgMatches,
@@ -274,33 +282,74 @@ fn resolve_over_plan(
         apply::apply_option(&mut plan, &option.place, &option.name, &option.value, &mut mistakes);
     }
     apply::overlay_address(&mut plan, planned);
+    let below = plan.clone();
     apply_flags(&mut plan, args, &mut mistakes);
-    Mistakes::check(mistakes)?;
-    match &context.password {
-        TypedPassword::Absent => {}
-        TypedPassword::Skipped => plan.password = None,
-        TypedPassword::Given(secret) => plan.password = Some(secret.clone()),
-        TypedPassword::Ask(_) => plan.password = Some(prompt::ask_password(&context.stop)?),
+    if let Some(hosts) = plan.host.take() {
+        match HostPlace::parse_list(&hosts) {
+            Ok(places) => plan = server_plans(places, &below, &plan, args, &mut mistakes),
+            Err(mistake) => mistakes.push(mistake),
+        }
     }
+    Mistakes::check(mistakes)?;
+    let password = match &context.password {
+        TypedPassword::Absent => return Ok(plan),
+        TypedPassword::Skipped => None,
+        TypedPassword::Given(secret) => Some(secret.clone()),
+        TypedPassword::Ask(_) => Some(prompt::ask_password(&context.stop)?),
+    };
+    plan.others.iter_mut().for_each(|other| other.password.clone_from(&password));
+    plan.password = password;
     Ok(plan)
+}
+
+/// The address of each server: what holds for all, with what option files say of it alone between files and words.
+fn server_plans(
+    places: Vec<HostPlace>,
+    below: &AddressPlan,
+    all: &AddressPlan,
+    args: &ArgMatches,
+    mistakes: &mut Vec<Mistake>,
+) -> AddressPlan {
+    let choice = option_file_choice(args);
+    let mut plans = places.into_iter().map(|place| {
+        let groups = place.option_groups(all.port);
+        let found = option_file::read_host_groups(&choice, &groups);
+        let mut plan = all.clone();
+        if !found.is_empty() {
+            plan = below.clone();
+            for option in &found {
+                apply::apply_option(
+                    &mut plan,
+                    &option.place,
+                    &option.name,
+                    &option.value,
+                    mistakes,
+                );
+            }
+            // What is wrong with the words was told when they were read for all.
+            apply_flags(&mut plan, args, &mut Vec::new());
+        }
+        place.put_into(&mut plan);
+        plan
+    });
+    let mut first = plans.next().expect("a list has a first part");
+    first.others = plans.collect();
+    first
 }
 
 /// Which option files to read, by words and environment.
 fn option_file_choice(args: &ArgMatches) -> option_file::OptionFileChoice {
     let text = |name: &str| args.get_one::<String>(name).cloned();
     let path = |name: &str| text(name).map(PathBuf::from);
-    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
-    let suffix = || variable("MYSQL_GROUP_SUFFIX").and_then(|v| v.into_string().ok());
+    let usual = option_file::OptionFileChoice::from_environment();
     option_file::OptionFileChoice {
         only: path("defaults-file"),
         extra: path("defaults-extra-file"),
-        suffix: text("defaults-group-suffix").or_else(suffix),
+        suffix: text("defaults-group-suffix").or(usual.suffix),
         none: args.get_flag("no-defaults"),
         login_path: text("login-path"),
         no_login_paths: args.get_flag("no-login-paths"),
-        home: variable("HOME").map(PathBuf::from),
-        mysql_home: variable("MYSQL_HOME").map(PathBuf::from),
-        login_file: variable("MYSQL_TEST_LOGIN_FILE").map(PathBuf::from),
+        ..usual
     }
 }
 

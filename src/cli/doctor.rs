@@ -7,7 +7,7 @@ use clap::{ArgMatches, Command};
 use serde_json::json;
 
 use super::arguments::{switch_flag, value_flag};
-use super::connection;
+use super::connection::{self, HostRule};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::progress::ProgressLine;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         return Err(Mistake::new("--dir", why).into());
     }
     let target = match connection::is_server_named(args) {
-        true => connection::resolve_target(args, context, &TargetPlan::None)?,
+        true => connection::resolve_target(args, context, &TargetPlan::None, HostRule::One)?,
         false => TargetPlan::None,
     };
     let quick = args.get_flag("quick");

@@ -39,6 +39,21 @@ pub(super) struct OptionFileChoice {
     pub(super) login_file: Option<PathBuf>,
 }
 
+impl OptionFileChoice {
+    /// The usual files, as the environment says where they are.
+    pub(super) fn from_environment() -> OptionFileChoice {
+        let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+        let suffix = variable("MYSQL_GROUP_SUFFIX").and_then(|v| v.into_string().ok());
+        OptionFileChoice {
+            suffix,
+            home: variable("HOME").map(PathBuf::from),
+            mysql_home: variable("MYSQL_HOME").map(PathBuf::from),
+            login_file: variable("MYSQL_TEST_LOGIN_FILE").map(PathBuf::from),
+            ..OptionFileChoice::default()
+        }
+    }
+}
+
 /// One option found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FoundOption {
@@ -77,6 +92,16 @@ pub(super) fn read_groups(choice: &OptionFileChoice, groups: &[&str]) -> OptionF
         read_login_path(choice, &mut findings);
     }
     findings
+}
+
+/// What the files say in these groups, which speak of one server. Read after [`read_option_files`], which tells what is wrong
+/// with the files.
+pub(super) fn read_host_groups(choice: &OptionFileChoice, groups: &[String]) -> Vec<FoundOption> {
+    let mut findings = OptionFileContents::default();
+    for (path, _) in option_file_paths(choice) {
+        read_file(&path, false, groups, 0, &mut findings);
+    }
+    findings.options
 }
 
 fn groups_with_suffix<'a>(

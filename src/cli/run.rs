@@ -6,20 +6,21 @@ use clap::{ArgMatches, Command};
 
 use super::agents;
 use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
+use super::connection::{self, HostRule};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::help::wrap_words;
 use super::page::{self, RunPage};
 use super::run_names::find_plan;
 use super::step_lines::{StepLines, estimate_text};
-use super::{connection, plan_file, present, replay};
+use super::{plan_file, present, replay};
 use crate::analysis;
 use crate::archive::RunCommand;
 use crate::archive::{self, PlanLock, RunRecord};
 use crate::base::RealClock;
 use crate::base::units::parse_count;
 use crate::experiment::{self, DryRunStep};
-use crate::plan::{DEFAULT_RUNS_DIR, LoadPlan, Mistake, Mistakes, Plan, TargetPlan};
+use crate::plan::{DEFAULT_RUNS_DIR, LoadPlan, Mistake, Mistakes, Plan, ResetPlan, TargetPlan};
 use crate::workload::{self, EndpointKind};
 
 pub(super) fn command() -> Command {
@@ -205,13 +206,25 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
         plan.seed = RealClock::start_now().origin_unix_ns() / 1000 % 1_000_000_000;
     }
     if kind.endpoint_kind() == EndpointKind::MySql {
-        plan.target = connection::overlay_target(args, context, &plan.target)?;
+        let rule = match kind.takes_several_servers() && is_plain_load(&plan) {
+            true => HostRule::Several,
+            false => HostRule::One,
+        };
+        plan.target = connection::overlay_target(args, context, &plan.target, rule)?;
     }
     if let (TargetPlan::Sandbox(sandbox), Some(path)) = (&mut plan.target, text("server")) {
         sandbox.server = Some(PathBuf::from(path));
     }
     plan.prepare |= matches!(plan.target, TargetPlan::Sandbox(_));
     Ok(plan)
+}
+
+/// Whether a plan is what `sweat bench` runs: loads, and nothing that is done to a server between them.
+fn is_plain_load(plan: &Plan) -> bool {
+    let searches = plan.capacity.is_some() || plan.sweep.is_some();
+    let touches =
+        plan.cold || plan.prepare || plan.reset != ResetPlan::None || plan.waits.is_some();
+    plan.variants.len() <= 1 && plan.isolate.is_none() && !searches && !touches
 }
 
 /// Columns for what a step would send, beside its indent.

@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::arguments::{switch_flag, value_flag};
 use super::bench::{self, TerminalListener};
-use super::connection;
+use super::connection::{self, HostRule};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::page::RunPage;
@@ -120,7 +120,7 @@ fn plan_from_args(
 /// A look at a running server.
 fn plan_without_load(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Plan> {
     let mut plan = bench::plan_of(Some(NOTHING), args, context)?;
-    plan.target = connection::resolve_target(args, context, &TargetPlan::None)?;
+    plan.target = connection::resolve_target(args, context, &TargetPlan::None, HostRule::One)?;
     if matches!(plan.target, TargetPlan::Sandbox(_)) {
         let hint = "name a workload, as in `sweat waits oltp_read_write --sandbox`";
         return Err(Mistake::new("--sandbox", "a throw-away server has no load of its own")

@@ -48,15 +48,16 @@ pub(super) fn check_server_limits(
     if let Some(target) = environment.target() {
         let mut session = target.connect(stop)?;
         // Sessions of a workload that talks to something else are none of this server.
-        let workers = if facts::talks_to_server(plan) { workers } else { 0 };
-        mistakes.extend(check_sessions(workers, &ConnectionLimits::from_session(&mut session)?));
+        let servers = target.all_servers().count() as u64;
+        let here = if facts::talks_to_server(plan) { workers.div_ceil(servers) } else { 0 };
+        mistakes.extend(check_sessions(here, &ConnectionLimits::from_session(&mut session)?));
         if !environment.is_own() {
             settings::check_foreign_settings(plan, &mut session)?;
         }
         // There is no port where there is a socket.
         if !target.is_socket() {
             let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
-            mistakes.extend(check_local_ports(workers, &range.unwrap_or_default()));
+            mistakes.extend(check_local_ports(here, &range.unwrap_or_default()));
         }
     }
     Ok(Mistakes::check(mistakes)?)

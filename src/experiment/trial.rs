@@ -11,8 +11,8 @@ use super::steps::LoadOverrides;
 use super::system::SystemUnderTest;
 use crate::analysis::SteadyWatcher;
 use crate::archive::{
-    ArrivalKind, ArrivalRecord, CounterLook, RunState, SHARE_TEXT, ShareRecord, StageRecord,
-    StepRecord, Trial,
+    ArrivalKind, ArrivalRecord, CounterLook, DealtSessions, RunState, SHARE_TEXT, ShareRecord,
+    StageRecord, StepRecord, Trial,
 };
 use crate::base::units::show_time;
 use crate::base::{Clock, Nanos, StartSignal, StopReason, kernel};
@@ -111,7 +111,8 @@ pub(super) fn run_trial(
     let load = load_at(plan, place);
     let trial = describe_trial(run, plan, workload, place, &load);
     let classes = trial.classes.clone();
-    run.lock_writer().start_trial(Trial { value: scale.or(trial.value), ..trial });
+    let dealt = dealt_sessions(&load, environment);
+    run.lock_writer().start_trial(Trial { value: scale.or(trial.value), dealt, ..trial });
     // What runs class by class is no load that anybody watches.
     let is_shown = place.only_class.is_none();
     if is_shown {
@@ -301,6 +302,13 @@ fn share_record(load: &LoadPlan) -> Option<ShareRecord> {
         first_worker: load.own_workers().start,
         all_workers: load.workers,
     })
+}
+
+/// The servers that the sessions go to, where there are several.
+fn dealt_sessions(load: &LoadPlan, environment: &SystemUnderTest) -> Vec<DealtSessions> {
+    let all = environment.target().map(|target| target.dealt_sessions(load.own_workers()));
+    let one = |(server, sessions)| DealtSessions { server, sessions };
+    all.into_iter().flatten().map(one).collect()
 }
 
 /// The part of a load that is run here, 0 to 1.

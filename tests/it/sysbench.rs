@@ -102,6 +102,19 @@ const CASES: &[&str] = &[
     "$OWN/returns.lua zero",
     "$OWN/returns.lua no",
     "$OWN/returns.lua broken",
+    "oltp_read_only --mysql-ssl=maybe --mysql-socket=/nonexistent run",
+    "fileio --file-test-mode=rndrd --file-rw-ratio=-1 run",
+    "fileio --file-test-mode=rndrd --file-block-size=2G run",
+    "fileio --file-test-mode=rndrd --file-merged-requests=-1 run",
+    "fileio --file-test-mode=rndrd --file-fsync-freq=-1 run",
+    "memory --memory-block-size=3K --memory-total-size=4M run",
+    "mutex --threads=3 --mutex-locks=10 --mutex-loops=1 run",
+    "cpu --forced-shutdown=10% --events=2 --cpu-max-prime=20 run",
+    "cpu --rand-type=pareto --rand-pareto-h=2 --events=2 --cpu-max-prime=20 run",
+    "oltp_read_only --table-size=-1 --mysql-dry-run --events=2 run",
+    "$OWN/threads.lua --where=init --threads=4 run",
+    "$OWN/threads.lua --where=init run",
+    "$OWN/threads.lua --where=event run",
     "$OWN/failures.lua prepare",
     "$OWN/failures.lua --how=table --events=1 run",
     "$OWN/failures.lua --how=nothing --events=1 run",
@@ -387,6 +400,31 @@ fn sessions_are_dealt_to_all_servers_in_turn() {
     });
     assert_eq!(rows[0] + rows[1], 800);
     assert!(rows.iter().all(|rows| *rows > 0), "{rows:?}");
+}
+
+#[test]
+fn sessions_are_opened_anew_after_so_many_events() {
+    let server = fixture::mariadb();
+    server.sql("CREATE DATABASE anew");
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_sysbench(folder.path());
+    let program = PeerProgram { path: &own, database: "anew", folder: folder.path() };
+    let words = "oltp_point_select $DB --native --table-size=10";
+    assert_eq!(program.run(&server, &format!("{words} prepare")).code, Some(0));
+    let connections = || {
+        let row = server.sql("SHOW GLOBAL STATUS LIKE 'Connections'");
+        row.split_whitespace().last().unwrap().parse::<u64>().unwrap()
+    };
+    let before = connections();
+    let load = format!("{words} --events=100 --reconnect=10 --format=json run");
+    let socket = server.sandbox.meta().socket.display().to_string();
+    let place = format!("--mysql-socket={socket} --mysql-user=root --mysql-db=anew");
+    let ran = Command::new(&own).args(load.replace("$DB", &place).split_whitespace()).output();
+    let ran = ran.unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    let found: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(found["summary"]["reconnects"], 10, "{found}");
+    assert!((10..20).contains(&(connections() - before)));
 }
 
 #[test]

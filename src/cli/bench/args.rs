@@ -8,12 +8,11 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 
 use super::super::arguments::text_arg;
-use super::super::connection;
+use super::super::connection::{self, HostRule};
 use super::super::context::CliContext;
 use super::super::foreign::foreign_hint;
-use super::super::present;
-use super::super::run;
 use super::super::run_names::find_plan;
+use super::super::{present, run};
 use super::flags::OWN;
 use crate::base::units::{parse_count, parse_rate_from_zero, parse_time, parse_wall_time};
 use crate::base::{Nanos, RealClock};
@@ -81,7 +80,8 @@ pub(in super::super) fn name_bare_word(args: &mut [OsString], takes_value: &dyn 
         if word == "--" || word.starts_with(&flag) && !takes_all {
             return;
         }
-        if !word.starts_with('-') && !DEEDS.contains(&word.as_str()) && !is_axis(&word, takes_all) {
+        let is_bare = word == "-" || !word.starts_with('-');
+        if is_bare && !DEEDS.contains(&word.as_str()) && !is_axis(&word, takes_all) {
             args[at] = format!("{flag}={word}").into();
             if takes_all {
                 at += 1;
@@ -99,7 +99,7 @@ fn is_axis(word: &str, may_hold_anything: bool) -> bool {
     word.split_once('=').is_some_and(|(name, _)| !may_hold_anything || is_name(name))
 }
 
-/// The plan that file and words name together.
+/// The plan that file and words name together, for so many servers if the workload takes them.
 ///
 /// # Errors
 /// All mistakes together.
@@ -107,6 +107,7 @@ pub(in super::super) fn plan_from_args(
     workload: Option<&str>,
     args: &ArgMatches,
     context: &CliContext,
+    hosts: HostRule,
 ) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let mut plan = base_plan(workload, args, context)?;
@@ -169,24 +170,25 @@ pub(in super::super) fn plan_from_args(
         Err(list) => mistakes.extend(list),
     }
     Mistakes::check(mistakes)?;
+    let is_one = !specs.takes_several_servers() || plan.isolate.is_some() || plan.prepare;
+    let hosts = if is_one { HostRule::One } else { hosts };
     plan.target = match specs.endpoint_kind() {
-        EndpointKind::MySql => connection::resolve_target(args, context, &plan.target)?,
+        EndpointKind::MySql => connection::resolve_target(args, context, &plan.target, hosts)?,
         EndpointKind::None | EndpointKind::Url => observed_server(args, context, &plan.target)?,
     };
     plan.prepare |= matches!(plan.target, TargetPlan::Sandbox(_)) || specs.makes_data_in_run();
     Ok(plan)
 }
 
-/// The server that is looked at while a workload talks to something else: the one behind an application. Only words and
-/// plans name it; one of our own would be idle.
+/// The server behind an application, which is looked at meanwhile. Only words and plans name it; ours would be idle.
 fn observed_server(
     args: &ArgMatches,
     context: &CliContext,
     planned: &TargetPlan,
 ) -> anyhow::Result<TargetPlan> {
     match planned {
-        TargetPlan::Address(_) => connection::overlay_target(args, context, planned),
-        _ => connection::overlay_target(args, context, &TargetPlan::None),
+        TargetPlan::Address(_) => connection::overlay_target(args, context, planned, HostRule::One),
+        _ => connection::overlay_target(args, context, &TargetPlan::None, HostRule::One),
     }
 }
 

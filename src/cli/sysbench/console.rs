@@ -25,6 +25,13 @@ impl SysbenchConsole {
         print_now(&format!("FATAL: {text}\n"));
     }
 
+    /// How often the message before was said again; sysbench counts instead of repeating.
+    pub(super) fn print_repeats(self, times: usize) {
+        if times > 0 {
+            print_now(&format!("(last message repeated {times} times)\n"));
+        }
+    }
+
     /// What may be wrong.
     pub(super) fn print_warning(self, text: &str) {
         if self.verbosity >= WARNINGS {

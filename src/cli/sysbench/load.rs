@@ -215,7 +215,7 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
     let (settings, console) = (test.settings, test.settings.console);
     let mut code = 0;
     if let Some(why) = &recording.failure {
-        print_failure(test, why);
+        print_failure(test, why, recording.failure_count);
         // All events had ended: there is a report all the same.
         if !why.starts_with("`thread_done'") {
             return FAILED;
@@ -239,13 +239,19 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
         if has_limit {
             console.print_detail(&format!("{limit} limit exceeded, exiting...\n"));
         }
-        if has_limit && settings.threads > 1 {
-            let more = settings.threads - 1;
-            console.print_detail(&format!("(last message repeated {more} times)\n"));
+        if has_limit && console.shows_details() {
+            console.print_repeats(settings.threads - 1);
         }
         console.print_detail("Done.\n\n");
     }
     printer.print_end(cut);
+    if recording.longest_outage_ns > 0 && !settings.strict {
+        let outage_s = recording.longest_outage_ns as f64 / 1e9;
+        print_complaint(&format!(
+            "NOTE: connections were lost and opened again; the longest was without a server for \
+             {outage_s:.3} s."
+        ));
+    }
     let unbegun = recording.total.unbegun.len();
     // At the end of any load some are about to begin.
     if unbegun > settings.threads as u64 && !settings.strict {
@@ -263,7 +269,7 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
 }
 
 /// What ended a load: an error of the server, or something of ours.
-fn print_failure(test: &LoadTest<'_>, why: &str) {
+fn print_failure(test: &LoadTest<'_>, why: &str, threads: usize) {
     let console = test.settings.console;
     if !why.starts_with("error ") {
         let (said, trace) = why.split_once("\nstack traceback:").unwrap_or((why, ""));
@@ -271,6 +277,10 @@ fn print_failure(test: &LoadTest<'_>, why: &str) {
             explain(said);
         }
         console.print_fatal(said);
+        // The first that fails in an event ends the others.
+        if !said.starts_with("`thread_run'") {
+            console.print_repeats(threads.saturating_sub(1));
+        }
         if !trace.is_empty() && !test.settings.strict {
             print_complaint(&format!("stack traceback:{trace}"));
         }

@@ -193,5 +193,5 @@ fn run_legacy(
             "The '{told}' test requires a command argument. See 'sysbench {told} help'"
         )));
     }
-    NativeTest { name, words, settings, given, stop }.run_command(&options)
+    NativeTest { name, words, settings, given, stop }.run_command()
 }

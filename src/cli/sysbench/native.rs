@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::help_text;
 use super::load::{LoadTest, run_test};
 use super::option_table::OptionGroup;
-use super::reader::{SysbenchWords, TestOptions, read_lax_number};
+use super::reader::{SysbenchWords, read_lax_number};
 use super::server::{address_targets, check_driver, print_connect_error, try_session};
 use super::settings::CommonSettings;
 use super::{FAILED, OK, fail_words};
@@ -49,12 +49,12 @@ pub(super) fn run_native(
         Err(error) => return fail_words(&error),
     };
     let given = options.plain_values();
-    NativeTest { name, words, settings, given, stop }.run_command(&options)
+    NativeTest { name, words, settings, given, stop }.run_command()
 }
 
 impl NativeTest<'_> {
     /// Does what the command says.
-    pub(super) fn run_command(&self, options: &TestOptions) -> u8 {
+    pub(super) fn run_command(&self) -> u8 {
         let (command, style) = (self.words.command.as_deref().unwrap_or("run"), self.words.style());
         let console = self.settings.console;
         match command {
@@ -72,10 +72,6 @@ impl NativeTest<'_> {
                 let complaint = format!("Unknown command: {other}");
                 return fail_words(&super::reader::WordsError(complaint));
             }
-        }
-        if options.plain_value("reconnect").is_some_and(|every| every != "0") {
-            console.print_fatal("--reconnect needs the script: leave out --native");
-            return FAILED;
         }
         if command == "run" {
             return self.run_load();
@@ -119,6 +115,9 @@ impl NativeTest<'_> {
             all.push(("mysql-dry-run".to_owned(), "on".to_owned()));
         }
         all.extend(self.given.iter().cloned());
+        if let Some(every) = self.option_value("reconnect") {
+            all.push(("reconnect-every".to_owned(), every.to_owned()));
+        }
         if self.name.starts_with("select_random_") && command == "run" {
             all.push(("tables".to_owned(), "1".to_owned()));
         }

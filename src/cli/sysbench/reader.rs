@@ -7,6 +7,9 @@ use std::path::Path;
 use super::option_table::{ArgKind, OptionGroup, SysbenchOption, find_option, is_common};
 use crate::report::sysbench::SysbenchStyle;
 
+/// What `--mysql-ssl` may be in 1.1 beside on and off.
+const SSL_MODES: [&str; 5] = ["disabled", "preferred", "required", "verify_ca", "verify_identity"];
+
 /// Words that can't be read, as sysbench says it; goes to standard error.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WordsError(pub(super) String);
@@ -95,8 +98,9 @@ impl SysbenchWords {
             return Ok(());
         }
         let known = find_option(name, is_common);
+        let is_mode = dashed == "mysql-ssl" && value.is_some_and(|word| SSL_MODES.contains(&word));
         let is_refused = known.is_some_and(|option| {
-            option.kind == ArgKind::Bool && dashed != "mysql-ssl" && read_switch(value).is_none()
+            option.kind == ArgKind::Bool && !is_mode && read_switch(value).is_none()
         });
         let Some(option) = known.filter(|_| !is_refused) else {
             let value = value.map(str::to_owned);

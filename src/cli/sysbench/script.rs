@@ -225,6 +225,7 @@ impl ScriptTest<'_> {
             given,
             driver: Arc::new(DriverSettings {
                 targets,
+                deals_threads: false,
                 dry_run: words.is_on("mysql-dry-run"),
                 fill_holes: is_text,
                 ignored,

@@ -7,7 +7,8 @@ use super::reader::{SysbenchWords, read_lax_number};
 use super::settings::CommonSettings;
 use crate::base::reactor::block_on;
 use crate::base::{Secret, Stop};
-use crate::cli::connection::library_address;
+use crate::cli::connection::{HostPlace, library_address};
+use crate::cli::option_file::{OptionFileChoice, read_host_groups};
 use crate::client::{self, Target};
 use crate::plan::{AddressPlan, Protocol, SslMode, SslPlan};
 
@@ -90,14 +91,29 @@ fn address_plans(
         return Ok(sockets.iter().map(by_socket).collect());
     }
     let ports: Vec<u16> = ports.iter().map(|port| read_lax_number(port) as u16).collect();
-    let by_host = |host: &&str| {
-        let host = Some((*host).to_owned());
-        let plan = plan.clone();
-        let by_port =
-            move |port: &u16| AddressPlan { host: host.clone(), port: Some(*port), ..plan.clone() };
-        ports.iter().map(by_port).collect::<Vec<_>>()
-    };
-    Ok(hosts.iter().flat_map(by_host).collect())
+    let all = hosts.iter().flat_map(|host| ports.iter().map(move |port| (*host, *port)));
+    Ok(all.map(|(host, port)| host_plan(words, host, port, &plan)).collect())
+}
+
+/// How a host is reached: with the account that option files have for it alone, where none was typed.
+fn host_plan(words: &SysbenchWords, host: &str, port: u16, plan: &AddressPlan) -> AddressPlan {
+    let mut plan = AddressPlan { host: Some(host.to_owned()), port: Some(port), ..plan.clone() };
+    if words.is_strict() {
+        return plan;
+    }
+    let place = HostPlace { host: host.to_owned(), port: Some(port) };
+    let files = OptionFileChoice::from_environment();
+    for option in read_host_groups(&files, &place.option_groups(None)) {
+        let is_typed = |name: &str| words.given(name).is_some_and(|value| !value.is_empty());
+        match option.name.as_str() {
+            "user" if !is_typed("mysql-user") => plan.user = Some(option.value),
+            "password" if !is_typed("mysql-password") => {
+                plan.password = Some(Secret::new(option.value));
+            }
+            _ => {}
+        }
+    }
+    plan
 }
 
 /// `on` and `off` of 1.0, and the modes of 1.1.

@@ -200,6 +200,21 @@ impl SystemTest<'_> {
         if !["fsync", "fdatasync"].contains(&sync) {
             return Err(format!("Invalid fsync mode: {sync}."));
         }
+        // sysbench keeps these in 32 bits, and says what came of them.
+        let block = self.size("file-block-size") as i32;
+        if block <= 0 {
+            return Err(format!("Invalid value for file-block-size: {block}."));
+        }
+        for name in ["file-fsync-freq", "file-merged-requests"] {
+            let number = read_lax_number(self.text(name));
+            if number < 0.0 {
+                return Err(format!("Invalid value for {name}: {number:.0}."));
+            }
+        }
+        let ratio = read_lax_number(self.text("file-rw-ratio"));
+        if ratio < 0.0 {
+            return Err(format!("Invalid value for --file-rw-ratio: {ratio:.6}."));
+        }
         Ok(())
     }
 

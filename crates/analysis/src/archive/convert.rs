@@ -87,6 +87,7 @@ impl Trial {
         self.unbegun = total.unbegun.clone();
         self.tally = total.into();
         self.reconnects = total.reconnects;
+        self.longest_outage_ns = recording.longest_outage_ns;
         self.clipped = recording.clipped;
         self.restarts = recording.restarts;
         self.abandoned = recording.abandoned;

@@ -71,7 +71,7 @@ pub use recorded_names::{
     ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
     TrialEnding, WatchEventKind,
 };
-pub use share::{CLOCK_BOUND, SHARE_TEXT, ShareRecord};
+pub use share::{CLOCK_BOUND, DealtSessions, SHARE_TEXT, ShareRecord};
 pub use tally::TallyRecord;
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,

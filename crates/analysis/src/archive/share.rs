@@ -1,4 +1,4 @@
-//! What of a load a run folder holds, where several machines shared it.
+//! What of a load a run folder holds, where several machines shared it, and which servers its sessions were dealt to.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,4 +20,13 @@ pub struct ShareRecord {
     pub first_worker: usize,
     /// Workers of the whole load.
     pub all_workers: usize,
+}
+
+/// How many sessions of a load one of several servers had.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DealtSessions {
+    /// The server: `tcp db1:3306`.
+    pub server: String,
+    /// Sessions.
+    pub sessions: usize,
 }

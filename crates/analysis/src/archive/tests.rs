@@ -80,11 +80,13 @@ pub(super) fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
         }],
         reason: StopReason::Interrupted,
         restarts: 0,
+        longest_outage_ns: 0,
         clipped: 1,
         abandoned: 2,
         workers: 4,
         unopened: vec![UnopenedWorker { worker: 3, why: "Too many connections".to_owned() }],
         failure: Some("broken".to_owned()),
+        failure_count: 1,
         engine: "threads",
         cpu_user_ns: 11,
         cpu_system_ns: 12,
@@ -567,4 +569,27 @@ fn names_of_a_newer_version_are_kept_and_no_damage() {
     );
     assert_eq!(run.meta.command, RunCommand::Other("explore".to_owned()));
     assert!(run.steps.iter().any(|step| step.kind == RecordedStepKind::Other("clone".to_owned())));
+}
+
+#[test]
+fn what_was_found_of_the_data_stands_in_the_loads_between() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(dir.path(), meta(), "").unwrap();
+    let look = |number, state| {
+        let verdict = DataVerdict { id: "C1".to_owned(), state, ..DataVerdict::default() };
+        let data = Some(DataVerdicts { subject: String::new(), list: vec![verdict] });
+        StepRecord { data, variant: "none".to_owned(), ..step(number, Some(9)) }
+    };
+    writer.write_step(&look(1, DataState::Holds));
+    writer.start_trial(head());
+    writer.end_trial(&recording(&NAMES, &[]));
+    let other = StepRecord { variant: "other".to_owned(), ..look(2, DataState::Holds) };
+    writer.write_step(&other);
+    writer.write_step(&look(3, DataState::Broken));
+    let path = writer.dir().join("trials").join(head().id).join("trial.json");
+    let file: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!(file["data_before"]["all_hold"], true);
+    assert_eq!(file["data_after"]["answer"], "the rule is broken: C1");
+    assert_eq!(file["data_after"]["verdicts"]["list"][0]["state"], "broken");
+    assert!(file["totals"].is_object());
 }

@@ -5,16 +5,23 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::ArchiveError;
+use super::file::replace_file;
 use super::hlog::{self, HistogramKind};
 use super::old_folders;
 use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
-use super::share::ShareRecord;
+use super::share::{DealtSessions, ShareRecord};
 use super::tally::TallyRecord;
 use super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
+use super::writer::to_json;
 use super::{looks, replay, waits};
 use crate::recorder::{
-    Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts, new_histogram,
+    DataVerdicts, Histogram, LoadAudit, MeasuredFigures, SparseHistogram, WorkloadFacts,
+    new_histogram,
 };
+
+/// Name of the file that describes a load.
+pub(super) const TRIAL_FILE: &str = "trial.json";
 
 /// `trial.json`: written when the load begins, and again with totals when it has ended. The
 /// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
@@ -52,6 +59,8 @@ pub(super) struct TrialFile {
     workers: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<ShareRecord>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    servers: Vec<DealtSessions>,
     engine: RecordedEngine,
     classes: Vec<String>,
     /// Steps inside events: classes of kind `step`, whose events are none.
@@ -79,6 +88,8 @@ struct TrialTotals {
     tally: TallyRecord,
     errors: Vec<ErrorRecord>,
     reconnects: u64,
+    #[serde(default)]
+    longest_outage_ns: u64,
     clipped_events: u64,
     #[serde(default)]
     restarts: u64,
@@ -189,6 +200,7 @@ impl TrialFile {
             tally: t.tally.clone(),
             errors: t.errors.clone(),
             reconnects: t.reconnects,
+            longest_outage_ns: t.longest_outage_ns,
             clipped_events: t.clipped,
             restarts: t.restarts,
             abandoned_events: t.abandoned,
@@ -218,6 +230,7 @@ impl TrialFile {
             stages: t.stages.clone(),
             workers: t.workers,
             share: t.share.clone(),
+            servers: t.dealt.clone(),
             engine: t.engine.clone(),
             classes: t.classes.clone(),
             event_steps: t.event_steps.clone(),
@@ -253,6 +266,7 @@ impl TrialFile {
             stages: self.stages.clone(),
             workers: self.workers,
             share: self.share.clone(),
+            dealt: self.servers.clone(),
             engine: self.engine.clone(),
             classes: self.classes.clone(),
             event_steps: self.event_steps.clone(),
@@ -264,12 +278,28 @@ impl TrialFile {
     }
 }
 
+/// Adds what was found of the data before or after a load to its `trial.json`: other programs find it there, we read it from
+/// the step that looked.
+pub(super) fn add_data_check(
+    dir: &Path,
+    when: &str,
+    found: &DataVerdicts,
+) -> Result<(), ArchiveError> {
+    let path = dir.join(TRIAL_FILE);
+    let Ok(text) = std::fs::read(&path) else { return Ok(()) };
+    let Ok(mut file) = serde_json::from_slice::<serde_json::Value>(&text) else { return Ok(()) };
+    file[format!("data_{when}")] = serde_json::json!({
+        "all_hold": found.all_hold(), "answer": found.answer_text(), "verdicts": found,
+    });
+    replace_file(&path, &to_json(&file))
+}
+
 /// Reads one trial's folder; what is wrong with it goes to `damage`. `None` if even the description
 /// is gone.
 pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
     let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut note = |why: String| damage.push(format!("trial {id}: {why}"));
-    let text = read_file(dir, "trial.json", &mut note);
+    let text = read_file(dir, TRIAL_FILE, &mut note);
     let file: TrialFile = match serde_json::from_slice(&text) {
         Ok(file) => file,
         Err(e) => {
@@ -390,6 +420,7 @@ fn apply_totals(trial: &mut Trial, totals: TrialTotals, note: &mut impl FnMut(St
     trial.tally = totals.tally;
     trial.errors = totals.errors;
     trial.reconnects = totals.reconnects;
+    trial.longest_outage_ns = totals.longest_outage_ns;
     trial.clipped = totals.clipped_events;
     trial.restarts = totals.restarts;
     trial.abandoned = totals.abandoned_events;

@@ -10,7 +10,7 @@ use super::merge::MergeRecord;
 use super::recorded_names::{
     ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
 };
-use super::share::ShareRecord;
+use super::share::{DealtSessions, ShareRecord};
 use super::tally::TallyRecord;
 use super::warmed::WarmedRecord;
 use crate::recorder::{
@@ -18,9 +18,8 @@ use crate::recorder::{
     WorkloadFacts, empty_histogram,
 };
 
-/// Raw counters and gauges by name, as read from server and host at one moment. Names of host
-/// values carry a prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are
-/// the server's status variables.
+/// Raw counters and gauges by name, as read from server and host at one moment. Names of host values carry a prefix:
+/// `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are the server's status variables.
 pub type Counters = BTreeMap<String, f64>;
 
 /// Everything in a run folder, loaded.
@@ -282,6 +281,8 @@ pub struct Trial {
     pub workers: usize,
     /// What of the load this is, if several machines shared it.
     pub share: Option<ShareRecord>,
+    /// The servers that the workers' sessions were dealt to, if there were several.
+    pub dealt: Vec<DealtSessions>,
     /// What ran the workers.
     pub engine: RecordedEngine,
     /// When the first event could begin.
@@ -316,6 +317,8 @@ pub struct Trial {
     pub errors: Vec<ErrorRecord>,
     /// Sessions opened anew.
     pub reconnects: u64,
+    /// Longest time without a session that was lost and opened again.
+    pub longest_outage_ns: u64,
     /// Events longer than the histogram's bound.
     pub clipped: u64,
     /// Attempts that failed and after which the same event was begun again: among those that failed.
@@ -366,6 +369,7 @@ impl Default for Trial {
             stages: Vec::new(),
             workers: 0,
             share: None,
+            dealt: Vec::new(),
             engine: RecordedEngine::default(),
             began_ns: 0,
             ended_ns: 0,
@@ -383,6 +387,7 @@ impl Default for Trial {
             tally: TallyRecord::default(),
             errors: Vec::new(),
             reconnects: 0,
+            longest_outage_ns: 0,
             clipped: 0,
             restarts: 0,
             abandoned: 0,

@@ -13,14 +13,14 @@ use super::file::{AppendFile, GzipFile, replace_file};
 use super::looks::{CounterLook, DigestsRecord};
 use super::merge::{MergeRecord, machines};
 use super::plan_lock::{self, PlanLock};
-use super::trial::{IntervalLine, TrialFile};
+use super::trial::{self, IntervalLine, TRIAL_FILE, TrialFile};
 use super::types::{
     IntervalRecord, RunMeta, RunState, SampleRecord, StepRecord, Trial, VariableRecord,
 };
 use super::waits::{self, WaitsRecord};
 use super::{FORMAT, hlog, looks, manifest, replay};
 use crate::base::{Nanos, private};
-use crate::recorder::{Interval, Recording, ReplayTotals};
+use crate::recorder::{DataVerdicts, Interval, Recording, ReplayTotals};
 
 /// Room that must be free on the disk before a run begins, in bytes.
 const NEEDED_BYTES: u64 = 32 << 20;
@@ -34,6 +34,10 @@ pub struct RunWriter {
     log: AppendFile,
     raw: BTreeMap<String, GzipFile>,
     trial: Option<OpenTrial>,
+    /// What was found of the data last, by variant.
+    checked: BTreeMap<String, DataVerdicts>,
+    /// Loads that ended since: variant and folder.
+    unchecked: Vec<(String, PathBuf)>,
     trouble: Option<ArchiveError>,
 }
 
@@ -123,7 +127,17 @@ impl RunWriter {
         let steps = AppendFile::create(dir.join("steps.jsonl"))?;
         let log = AppendFile::create(dir.join("log.txt"))?;
         let raw = BTreeMap::new();
-        Ok(RunWriter { dir, meta, steps, log, raw, trial: None, trouble: None })
+        Ok(RunWriter {
+            dir,
+            meta,
+            steps,
+            log,
+            raw,
+            trial: None,
+            checked: BTreeMap::new(),
+            unchecked: Vec::new(),
+            trouble: None,
+        })
     }
 
     /// The folder.
@@ -152,6 +166,21 @@ impl RunWriter {
     pub fn write_step(&mut self, step: &StepRecord) {
         let result = self.steps.append(&to_json_line(step));
         self.keep_error(result);
+        if let Some(found) = step.data.as_ref().filter(|_| step.ended_ns.is_some()) {
+            self.note_data_check(&step.variant, found);
+        }
+    }
+
+    /// What was found of the data stands in the record of the loads before and after it, too.
+    fn note_data_check(&mut self, variant: &str, found: &DataVerdicts) {
+        let all = std::mem::take(&mut self.unchecked);
+        let (ended, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(of, _)| of == variant);
+        self.unchecked = rest;
+        for (_, dir) in ended {
+            let result = trial::add_data_check(&dir, "after", found);
+            self.keep_error(result);
+        }
+        self.checked.insert(variant.to_owned(), found.clone());
     }
 
     /// Notes something in words.
@@ -225,8 +254,13 @@ impl RunWriter {
     pub fn end_trial(&mut self, recording: &Recording) {
         let Some(OpenTrial { dir, mut trial, .. }) = self.trial.take() else { return };
         trial.fill_totals(recording);
-        let result = replace_file(&dir.join("trial.json"), &to_json(&TrialFile::new(&trial, true)));
+        let result = replace_file(&dir.join(TRIAL_FILE), &to_json(&TrialFile::new(&trial, true)));
         self.keep_error(result);
+        if let Some(found) = self.checked.get(&trial.variant) {
+            let result = trial::add_data_check(&dir, "before", found);
+            self.keep_error(result);
+        }
+        self.unchecked.push((trial.variant, dir));
     }
 
     /// Keeps an interval of several machines in the open trial.
@@ -240,7 +274,7 @@ impl RunWriter {
     /// Closes the open trial with totals that were added up.
     pub(super) fn end_merged_trial(&mut self, trial: &Trial) {
         let Some(OpenTrial { dir, .. }) = self.trial.take() else { return };
-        let result = replace_file(&dir.join("trial.json"), &to_json(&TrialFile::new(trial, true)));
+        let result = replace_file(&dir.join(TRIAL_FILE), &to_json(&TrialFile::new(trial, true)));
         self.keep_error(result);
     }
 
@@ -314,7 +348,7 @@ impl OpenTrial {
     fn create(run: &Path, origin_unix_ns: u64, trial: Trial) -> Result<OpenTrial, ArchiveError> {
         let dir = run.join("trials").join(safe_file_name(&trial.id));
         create_dir(&dir)?;
-        replace_file(&dir.join("trial.json"), &to_json(&TrialFile::new(&trial, false)))?;
+        replace_file(&dir.join(TRIAL_FILE), &to_json(&TrialFile::new(&trial, false)))?;
         let intervals = AppendFile::create(dir.join("intervals.jsonl"))?;
         let mut histograms = AppendFile::create(dir.join("histograms.hlog"))?;
         histograms.append(&hlog::header_lines(origin_unix_ns))?;
@@ -395,7 +429,7 @@ fn safe_file_name(name: &str) -> String {
     }
 }
 
-fn to_json<T: Serialize>(value: &T) -> Vec<u8> {
+pub(super) fn to_json<T: Serialize>(value: &T) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(value).expect("our records have text keys only");
     text.push(b'\n');
     text

@@ -81,6 +81,8 @@ pub(super) struct LoadState {
     pub(super) ended: Nanos,
     /// What broke in sweat itself.
     pub(super) failure: Option<String>,
+    /// How often the same was said.
+    pub(super) failure_count: usize,
     opening: usize,
 }
 
@@ -228,9 +230,16 @@ impl SharedLoad {
         self.changed.notify_all();
     }
 
+    /// Something broke before the load began: it does not, once the others have tried.
+    pub(super) fn note_failure(&self, why: String) {
+        let mut state = self.lock_state();
+        let is_same = *state.failure.get_or_insert_with(|| why.clone()) == why;
+        state.failure_count += usize::from(is_same);
+    }
+
     /// Something of ours broke: the load ends, the first cause is kept.
     pub(super) fn fail_load(&self, why: String) {
-        self.lock_state().failure.get_or_insert(why);
+        self.note_failure(why);
         self.halt.set(StopReason::Failed);
         self.changed.notify_all();
     }

@@ -37,6 +37,8 @@ const INTERRUPT: Nanos = Nanos(300_000_000);
 /// How long nobody may have got a session, once some could not, before the others need not try: a server that refuses, or
 /// does not answer, does so to all.
 const NOBODY_OPENS: Nanos = Nanos(15_000_000_000);
+/// How long the other workers may take to open their sessions once one has failed for good.
+const STRAGGLERS: Nanos = Nanos(1_000_000_000);
 /// From making the start known to the start: enough for all threads to hear of it.
 const LEAD: Nanos = Nanos(2_000_000);
 
@@ -258,6 +260,7 @@ impl LoadMonitor<'_> {
     fn wait_for_sessions(&mut self) -> Option<Nanos> {
         let began = self.clock.now();
         let mut state = self.load.lock_state();
+        let mut failed_at = None;
         while state.opened + state.unopened.len() < self.load.workers
             && !self.load.halt.is_set()
             && !self.stop.is_set()
@@ -267,10 +270,19 @@ impl LoadMonitor<'_> {
                 self.load.halt.set(StopReason::TargetLost);
                 break;
             }
+            if state.failure.is_some() {
+                let now = self.clock.now();
+                if now.since(*failed_at.get_or_insert(now)) > STRAGGLERS {
+                    break;
+                }
+            }
             state = self.load.wait_for_change(state, LOOK.into());
         }
         let opened = state.opened;
         let incomplete = self.plan.all_sessions && !state.unopened.is_empty();
+        if state.failure.is_some() {
+            self.load.halt.set(StopReason::Failed);
+        }
         drop(state);
         self.forward_stop();
         let at_unix_ns = match &self.plan.start_signal {
@@ -380,7 +392,7 @@ impl LoadMonitor<'_> {
             LoadStart::NotYet | LoadStart::Never => ended,
         };
         let state = std::mem::take(&mut *self.load.lock_state());
-        let LoadState { opened, mut unopened, lost, exhausted, failure, .. } = state;
+        let LoadState { opened, mut unopened, lost, exhausted, failure, failure_count, .. } = state;
         unopened.iter_mut().for_each(|one| one.worker += self.load.first_worker);
         let over = self.over.map_or(ended, |over| over.min(ended));
         let over = self.load.time.map_or(over, |time| over.min(began + time));
@@ -418,6 +430,7 @@ impl LoadMonitor<'_> {
             workers: self.load.workers,
             unopened,
             failure,
+            failure_count,
             engine: engine.name(),
             cpu_user_ns: cpu.user.0,
             cpu_system_ns: cpu.system.0,

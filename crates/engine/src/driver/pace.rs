@@ -70,6 +70,8 @@ pub(super) struct Pacer<'a, W: Waiter> {
     /// Attempts to open a lost session: when the next may be made, and the pause before the one after.
     attempt: Option<Nanos>,
     pause: Nanos,
+    /// When the session was lost that is not open again yet.
+    lost_at: Option<Nanos>,
 }
 
 impl<'a, W: Waiter> Pacer<'a, W> {
@@ -104,6 +106,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             exhausted: false,
             attempt: None,
             pause: Nanos(0),
+            lost_at: None,
         }
     }
 
@@ -277,6 +280,12 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         true
     }
 
+    fn fail_start(&mut self, why: String) {
+        if !self.load.abandon.is_set() {
+            self.load.note_failure(why);
+        }
+    }
+
     fn fail_load(&mut self, why: String) {
         // What was given up on purpose says nothing about the server.
         if !self.load.abandon.is_set() {
@@ -311,6 +320,7 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
             self.lost = true;
             return Poll::Ready(false);
         }
+        self.lost_at.get_or_insert(self.now);
         let at = match self.attempt {
             Some(at) => {
                 self.now = self.waiter.now();
@@ -329,11 +339,22 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         Poll::Ready(on)
     }
 
+    fn note_renewed(&mut self) {
+        self.writer.note_reconnect();
+    }
+
+    fn note_outage(&mut self, time: Nanos) {
+        self.writer.note_outage(time);
+    }
+
     fn note_reopened(&mut self, result: &Result<(), OpenError>) {
         self.now = self.waiter.now();
         self.behind = Nanos(0);
         if result.is_ok() {
             self.writer.note_reconnect();
+            if let Some(lost) = self.lost_at.take() {
+                self.writer.note_outage(self.now.since(lost));
+            }
         }
     }
 }

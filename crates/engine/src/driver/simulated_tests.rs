@@ -232,6 +232,7 @@ fn simulate_load(
         workers: plan.workers,
         unopened: Vec::new(),
         failure: None,
+        failure_count: 0,
         engine: "simulated",
         cpu_user_ns: 0,
         cpu_system_ns: 0,

@@ -378,6 +378,7 @@ fn a_lost_session_is_opened_again_if_so_asked() {
         let recording = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap();
         assert_eq!(recording.reason, StopReason::Done);
         assert_eq!((recording.total.reconnects, recording.total.error_count()), (1, 1));
+        assert!(recording.longest_outage_ns > 0);
     });
 }
 

@@ -141,6 +141,24 @@ pub struct AddressPlan {
     pub server_public_key_path: Option<PathBuf>,
     /// Whether a server that asks for the password as it is may have it; only over TLS or a socket even then.
     pub enable_cleartext_plugin: bool,
+    /// Other servers that sessions of a load go to in turn, each with its own account; only loads know them.
+    pub others: Vec<AddressPlan>,
+}
+
+impl AddressPlan {
+    /// The hosts as they are typed: `db1`, `db1,db2:3307`.
+    pub fn host_text(&self) -> Option<String> {
+        if self.others.is_empty() {
+            return self.host.clone();
+        }
+        let one = |plan: &AddressPlan| {
+            let host = plan.host.as_deref().unwrap_or("localhost");
+            let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+            plan.port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
+        };
+        let all: Vec<_> = std::iter::once(self).chain(&self.others).map(one).collect();
+        Some(all.join(","))
+    }
 }
 
 /// `--protocol`.

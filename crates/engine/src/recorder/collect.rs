@@ -33,6 +33,8 @@ pub struct LoadEnding {
     pub unopened: Vec<UnopenedWorker>,
     /// What broke in sweat itself.
     pub failure: Option<String>,
+    /// How many workers said the same.
+    pub failure_count: usize,
     /// Which engine ran: `threads` or `reactor`.
     pub engine: &'static str,
     /// CPU time of this process during the load: user mode, nanoseconds.
@@ -305,11 +307,18 @@ impl Recorder {
             errors: self.error_counts(),
             reason: ending.reason,
             restarts: sum_counter(&self.lanes, |l| &l.restarts),
+            longest_outage_ns: self
+                .lanes
+                .iter()
+                .map(|l| l.outage_ns.load(Relaxed))
+                .max()
+                .unwrap_or(0),
             clipped: sum_counter(&self.lanes, |l| &l.clipped),
             abandoned: sum_counter(&self.lanes, |l| &l.abandoned) + given_up,
             workers: ending.workers,
             unopened: ending.unopened,
             failure: ending.failure,
+            failure_count: ending.failure_count,
             engine: ending.engine,
             cpu_user_ns: ending.cpu_user_ns,
             cpu_system_ns: ending.cpu_system_ns,

@@ -52,6 +52,8 @@ pub(super) struct RecorderShard {
     pub(super) began: AtomicU64,
     pub(super) ended: AtomicU64,
     pub(super) reconnects: AtomicU64,
+    /// Longest time that a worker was without a session it had lost, nanoseconds.
+    pub(super) outage_ns: AtomicU64,
     pub(super) restarts: AtomicU64,
     pub(super) clipped: AtomicU64,
     pub(super) abandoned: AtomicU64,
@@ -80,6 +82,7 @@ impl RecorderShard {
             began: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             reconnects: AtomicU64::new(0),
+            outage_ns: AtomicU64::new(0),
             restarts: AtomicU64::new(0),
             clipped: AtomicU64::new(0),
             abandoned: AtomicU64::new(0),
@@ -230,6 +233,11 @@ impl ShardWriter {
     /// A lost session is open again.
     pub fn note_reconnect(&self) {
         bump_counter(&self.histogram.reconnects, 1);
+    }
+
+    /// A session that was lost was away for so long.
+    pub fn note_outage(&self, time: Nanos) {
+        self.histogram.outage_ns.fetch_max(time.0, Relaxed);
     }
 
     /// An event under way was given up because the load is over.

@@ -13,6 +13,7 @@ fn ending(ended: Nanos) -> LoadEnding {
         workers: 1,
         unopened: Vec::new(),
         failure: None,
+        failure_count: 0,
         engine: "threads",
         cpu_user_ns: 0,
         cpu_system_ns: 0,

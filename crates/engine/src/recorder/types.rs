@@ -278,6 +278,8 @@ pub struct Recording {
     pub reason: StopReason,
     /// Attempts at events that failed and after which the same event was begun again: among those that failed.
     pub restarts: u64,
+    /// Longest time that a worker was without a session that it had lost and then had again, nanoseconds.
+    pub longest_outage_ns: u64,
     /// Events clipped at the histogram's upper bound.
     pub clipped: u64,
     /// Events still under way when the load was abandoned.
@@ -288,6 +290,8 @@ pub struct Recording {
     pub unopened: Vec<UnopenedWorker>,
     /// What broke in sweat itself, if that ended the load: the message of a worker's panic.
     pub failure: Option<String>,
+    /// How many workers said the same.
+    pub failure_count: usize,
     /// Which engine ran them: `threads` or `reactor`.
     pub engine: &'static str,
     /// CPU time of this process during the load, user mode, nanoseconds.

@@ -73,6 +73,9 @@ async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
         if !steps.is_empty() {
             pace.note_steps(steps);
         }
+        if worker.has_reopened_session() {
+            pace.note_renewed();
+        }
         if let Some(think) = worker.think_time() {
             pace.set_think_time(think);
         }

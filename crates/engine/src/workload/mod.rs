@@ -33,8 +33,7 @@ mod statement_preview;
 mod thread_clock;
 pub mod threads;
 pub mod tpcc;
-
-use std::task::{Context, Poll};
+mod worker_pace;
 
 use crate::base::{Nanos, Stop};
 use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
@@ -51,6 +50,7 @@ pub use event_loop::BoxedWorker;
 pub use open_error::OpenError;
 pub use recorded::{RecordedKind, RecordedLoad};
 pub use statement_preview::StatementPreview;
+pub use worker_pace::WorkerPace;
 
 /// All kinds of workload, in the order of `sweat bench --help`.
 pub const KINDS: &[&dyn WorkloadKind] = &[
@@ -170,6 +170,10 @@ pub trait WorkloadKind: Sync {
     /// What it talks to.
     fn endpoint_kind(&self) -> EndpointKind {
         EndpointKind::MySql
+    }
+    /// Whether sessions of a load may be dealt to several servers.
+    fn takes_several_servers(&self) -> bool {
+        false
     }
     /// What may follow its name, for the examples of its help; none for the usual ones.
     fn example_args(&self) -> &'static [&'static str] {
@@ -452,6 +456,10 @@ pub trait Worker {
     fn connects_in_events(&self) -> bool {
         false
     }
+    /// Whether it closed its session and opened another in the event that has just ended, as it was asked to.
+    fn has_reopened_session(&self) -> bool {
+        false
+    }
     /// What an error means for the load.
     fn error_policy(&self, _error: EventError) -> ErrorPolicy {
         ErrorPolicy::CountEvent
@@ -466,40 +474,6 @@ pub trait Worker {
     }
     /// Says good-bye to the server.
     async fn close(&mut self) {}
-}
-
-/// What the driver gives a worker: when to begin, where to note the end.
-pub trait WorkerPace {
-    /// Resolves when the worker may open its session; `false` if the run ended before.
-    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
-    /// The session is open, or could not be opened.
-    fn note_opened(&mut self, result: Result<(), OpenError>);
-    /// Resolves when the load begins, once all sessions are open; `false` if it never does.
-    fn poll_load_start(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
-    /// The time at the end of the last event; before the first one, when the load began.
-    fn now(&self) -> Nanos;
-    /// The worker can't yet say when it wants its next event: resolves when the load is over before it can.
-    fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()>;
-    /// Resolves when the next event is due; `false` when the load is over. `own` is what `Worker::next_event_time` said.
-    fn poll_event_start(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
-    /// Notes the end of the event; gives its times.
-    fn end_event(&mut self, outcome: EventOutcome, tally: &Tally) -> EventRecord;
-    /// Notes an attempt that failed at an event that is to run again; `false` if the load gives up events under way.
-    fn restart_event(&mut self, outcome: EventOutcome, tally: &Tally) -> bool;
-    /// Ends the load because of what a worker was told.
-    fn fail_load(&mut self, why: String);
-    /// Notes how long steps inside the event that has just ended took.
-    fn note_steps(&mut self, steps: &[StepLatency]);
-    /// In a closed loop: the pause before the next event, instead of the load's.
-    fn set_think_time(&mut self, think: Nanos);
-    /// Notes the text of an error; the first of each code is kept.
-    fn error_text(&mut self, error: EventError, text: &str);
-    /// The event under way ends without being counted.
-    fn discard_event(&mut self);
-    /// After a lost connection: resolves when to open again; `false` if the load shall not go on.
-    fn poll_reopen(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
-    /// Whether the session could be opened again.
-    fn note_reopened(&mut self, result: &Result<(), OpenError>);
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use crate::analysis::number_format::{
     format_bytes, format_count, format_number, format_time, number_or_dash,
 };
 use crate::analysis::{
-    DataSize, FindingResults, MachineFinding, RawFile, RunFindings, RunHeader, VariableFinding,
+    DataSize, FindingResults, MachineFinding, RawFile, RunFindings, RunHeader, TrialFinding,
+    VariableFinding,
 };
 
 use super::super::state_word;
@@ -112,7 +113,11 @@ pub(super) fn settings_table(settings: &[VariableFinding]) -> String {
 }
 
 pub(super) fn machine_section(findings: &RunFindings) -> String {
-    let table = machine_table(&findings.head, &findings.data);
+    let mut table = machine_table(&findings.head, &findings.data);
+    if let Some(text) = findings.results.trials.iter().find_map(TrialFinding::dealt_text) {
+        let said = format!("Hosts: {text}; figures of the server are those of the first.");
+        table += &format!("<p>{}</p>", escape_html(&said));
+    }
     details_section("machine", "Server, data, machine", &table)
 }
 

@@ -251,6 +251,22 @@ pub(super) fn total_errors(findings: &FindingResults) -> Vec<ErrorTotal<'_>> {
     all
 }
 
+/// How long sessions were away that were lost and opened again.
+pub(super) fn write_outages(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    let reopened = findings.trials.iter().filter(|trial| trial.longest_outage_s.is_some());
+    let count: u64 = reopened.clone().map(|trial| trial.reconnects).sum();
+    let longest = reopened.filter_map(|trial| trial.longest_outage_s).fold(0.0, f64::max);
+    if longest == 0.0 {
+        return Ok(());
+    }
+    let opened = format_plural(count, "session was", "sessions were");
+    let text = format!(
+        "{opened} opened again; the longest was without a server for {}",
+        format_time(longest)
+    );
+    write_paragraph(out, "Lost     ", &text)
+}
+
 /// Errors by class and code.
 pub(super) fn write_errors(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let all = total_errors(findings);
@@ -272,5 +288,5 @@ pub(super) fn write_errors(findings: &FindingResults, out: &mut dyn Write) -> io
         );
         write_paragraph(out, "Error  ", &text)?;
     }
-    Ok(())
+    write_outages(findings, out)
 }

@@ -375,6 +375,7 @@ fn write_run_facts(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
     if let Some(server) = &head.server {
         write_paragraph(out, server_label(server), &describe_server(server))?;
     }
+    write_dealt(&findings.results, out)?;
     if let Some(text) = describe_data(&findings.data) {
         write_paragraph(out, "Data   ", &text)?;
     }
@@ -395,6 +396,15 @@ fn write_run_facts(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
 /// What stands before a server: one that was only looked at is that of an application.
 fn server_label(server: &ServerRecord) -> &'static str {
     if server.observed { "Database " } else { "Server " }
+}
+
+/// Which servers the sessions went to, where there were several.
+fn write_dealt(results: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    let Some(text) = results.trials.iter().find_map(TrialFinding::dealt_text) else {
+        return Ok(());
+    };
+    let text = format!("{text}; figures of the server are those of the first");
+    write_paragraph(out, "Hosts    ", &replace_controls(&text))
 }
 
 fn describe_server(server: &ServerRecord) -> String {

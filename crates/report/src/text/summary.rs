@@ -6,7 +6,9 @@ use std::io::{self, Write};
 
 use super::super::PAGE;
 use super::table::{TextTable, truncate_text};
-use super::{TerminalStyle, WIDTH, replace_controls, server_label, wrap_text, write_paragraph};
+use super::{
+    TerminalStyle, WIDTH, replace_controls, server_label, wrap_text, write_dealt, write_paragraph,
+};
 use super::{
     compare, costs, figures, load_audit, loads, machines, replay, scaling, server_cost, state,
     variants_table, waits,
@@ -321,6 +323,7 @@ fn write_foot(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
         0 => {}
         more => writeln!(out, "Error    and {more} more kinds")?,
     }
+    loads::write_outages(results, out)?;
     write_caveat_names(results, out)?;
     match findings {
         Findings::Run(run) => {
@@ -351,7 +354,8 @@ fn write_server(run: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let observed = if server.observed { ", observed" } else { "" };
     let name = format!("{} {}", server.product, server.version_number());
     let label = server_label(server);
-    write_line(&format!("{label:<9}{name}{observed}{place}{}", sizes.concat()), out)
+    write_line(&format!("{label:<9}{name}{observed}{place}{}", sizes.concat()), out)?;
+    write_dealt(&run.results, out)
 }
 
 /// One side of a comparison: its runs, their server, seeds, and the caveats that were allowed.

@@ -6,7 +6,7 @@ use super::{
     AuditFinding, CountedValue, Estimate, FiguresFinding, LatencySummary, PoolTemperature,
     RateSpread, SpectrumPoint, StallFindings, SteadyState,
 };
-use crate::archive::{DataVerdicts, ErrorRecord, RecordedEngine, TrialEnding};
+use crate::archive::{DataVerdicts, DealtSessions, ErrorRecord, RecordedEngine, TrialEnding};
 
 /// One load.
 #[derive(Clone, Debug, Serialize)]
@@ -33,6 +33,9 @@ pub struct TrialFinding {
     pub closed_think_s: Option<f64>,
     /// Workers.
     pub workers: usize,
+    /// The servers that their sessions were dealt to, if there were several.
+    #[serde(rename = "servers", skip_serializing_if = "Vec::is_empty")]
+    pub dealt: Vec<DealtSessions>,
     /// What ran the workers.
     pub engine: RecordedEngine,
     /// How it ended.
@@ -98,6 +101,9 @@ pub struct TrialFinding {
     pub errors: Vec<ErrorRecord>,
     /// Sessions opened anew.
     pub reconnects: u64,
+    /// Longest time that a worker was without a session that it had lost and then had again, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_outage_s: Option<f64>,
     /// Events longer than the histogram's bound.
     pub clipped: u64,
     /// Attempts that failed and after which the same event ran again; they count in `failed`, too.
@@ -122,6 +128,17 @@ impl TrialFinding {
     /// Whether a percentile of the response time (seconds) is known only from below, as arrivals never began.
     pub fn is_lower_bound(&self, response_s: f64) -> bool {
         self.unbegun.is_some_and(|unbegun| response_s >= unbegun.least_s)
+    }
+
+    /// Which servers the sessions were dealt to, in words: `4 sessions on tcp db1:3306, 4 on tcp db2:3306`.
+    pub fn dealt_text(&self) -> Option<String> {
+        let one = |(place, dealt): (usize, &DealtSessions)| {
+            let DealtSessions { server, sessions } = dealt;
+            let unit = if place > 0 { "" } else { " sessions" };
+            format!("{sessions}{unit} on {server}")
+        };
+        let all: Vec<_> = self.dealt.iter().enumerate().map(one).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::hlog::{HistogramEntry, HistogramKind, HistogramLines};
 use super::super::recorded_names::{RecordedEngine, RecordedErrorKind, TrialEnding};
-use super::super::share::SHARE_TEXT;
+use super::super::share::{DealtSessions, SHARE_TEXT};
 use super::super::tally::TallyRecord;
 use super::super::trial::{self, IntervalLine};
 use super::super::types::{ErrorRecord, IntervalRecord, StageRecord, Trial, UnopenedRecord};
@@ -59,6 +59,7 @@ pub(super) fn merge_totals(runs: &[SharedRun<'_>], shifts: &[u64]) -> Trial {
         stages: merge_stages(runs),
         workers: trials().map(|trial| trial.workers).sum(),
         share: None,
+        dealt: merge_dealt(runs),
         engine: match same_engine {
             true => first.engine.clone(),
             false => RecordedEngine::Other("threads and reactor".to_owned()),
@@ -76,6 +77,7 @@ pub(super) fn merge_totals(runs: &[SharedRun<'_>], shifts: &[u64]) -> Trial {
         tally,
         errors: merge_errors(runs),
         reconnects: sum(|t| t.reconnects),
+        longest_outage_ns: trials().map(|t| t.longest_outage_ns).max().unwrap_or(0),
         clipped: sum(|t| t.clipped),
         restarts: sum(|t| t.restarts),
         abandoned: sum(|t| t.abandoned),
@@ -98,6 +100,18 @@ pub(super) fn merge_totals(runs: &[SharedRun<'_>], shifts: &[u64]) -> Trial {
 fn round_rate(rate: f64) -> f64 {
     let scale = 10f64.powf((9.0 - rate.abs().max(1e-9).log10()).floor());
     (rate * scale).round() / scale
+}
+
+/// The sessions of each server over all machines, in the order in which servers are named.
+fn merge_dealt(runs: &[SharedRun<'_>]) -> Vec<DealtSessions> {
+    let mut sums: Vec<DealtSessions> = Vec::new();
+    for one in runs.iter().flat_map(|run| &run.trial.dealt) {
+        match sums.iter_mut().find(|sum| sum.server == one.server) {
+            Some(sum) => sum.sessions += one.sessions,
+            None => sums.push(one.clone()),
+        }
+    }
+    sums
 }
 
 fn merge_stages(runs: &[SharedRun<'_>]) -> Vec<StageRecord> {

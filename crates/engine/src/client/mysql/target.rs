@@ -1,6 +1,7 @@
 //! An address with everything needed to log in.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -91,7 +92,8 @@ impl Target {
             is_silent,
             plan: plan.clone(),
         };
-        let (options, siblings) = (LoginOptions::default(), Arc::default());
+        let others = plan.others.iter().map(|other| Target::from_plan(other, Arc::default()));
+        let (options, siblings) = (LoginOptions::default(), others.collect::<Result<_, _>>()?);
         Ok(Target { known: Arc::new(known), options, siblings })
     }
 
@@ -108,6 +110,24 @@ impl Target {
             0 => self,
             place => &self.siblings[place - 1],
         }
+    }
+
+    /// This server and each that sessions of a load are dealt to besides, in their order.
+    pub fn all_servers(&self) -> impl Iterator<Item = &Target> {
+        std::iter::once(self).chain(self.siblings.iter())
+    }
+
+    /// How many of these sessions go to each server; nothing where there is one server only.
+    pub fn dealt_sessions(&self, sessions: Range<usize>) -> Vec<(String, usize)> {
+        if self.siblings.is_empty() {
+            return Vec::new();
+        }
+        let servers = self.siblings.len() + 1;
+        let of = |(place, server): (usize, &Target)| {
+            let count = sessions.clone().filter(|number| number % servers == place).count();
+            (server.address_text(), count)
+        };
+        self.all_servers().enumerate().map(of).collect()
     }
 
     /// The same target, whose sessions may be given several statements in one text.

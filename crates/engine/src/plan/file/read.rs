@@ -215,6 +215,8 @@ fn read_address(section: &PlanSection<'_>) -> AddressPlan {
         get_server_public_key: section.read_switch("get-server-public-key").unwrap_or(false),
         server_public_key_path: path("server-public-key-path"),
         enable_cleartext_plugin: section.read_switch("enable-cleartext-plugin").unwrap_or(false),
+        // A list of hosts is taken apart where the option files are read, which may know an account for each.
+        others: Vec::new(),
     }
 }
 

@@ -130,8 +130,9 @@ impl TableBuilder {
 
 fn write_address(address: &AddressPlan) -> Table {
     let mut lines = TableBuilder::default();
-    lines.insert_text("host", address.host.as_deref());
-    if let Some(port) = address.port {
+    lines.insert_text("host", address.host_text().as_deref());
+    // A list names its ports itself.
+    if let Some(port) = address.port.filter(|_| address.others.is_empty()) {
         lines.insert_value("port", i64::from(port));
     }
     lines.insert_path("socket", address.socket.as_ref());

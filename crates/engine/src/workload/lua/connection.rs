@@ -83,6 +83,8 @@ pub(super) struct ScriptConnections {
     pub(super) driver: Arc<DriverSettings>,
     /// Connections made so far by all states: targets take turns.
     turn: Arc<AtomicUsize>,
+    /// Number of the script's thread.
+    thread: usize,
     pub(super) all: Vec<ScriptConnection>,
     /// Numbers of connections that were closed.
     free: Vec<usize>,
@@ -90,10 +92,15 @@ pub(super) struct ScriptConnections {
 }
 
 impl ScriptConnections {
-    pub(super) fn new(driver: Arc<DriverSettings>, turn: Arc<AtomicUsize>) -> ScriptConnections {
+    pub(super) fn new(
+        driver: Arc<DriverSettings>,
+        turn: Arc<AtomicUsize>,
+        thread: usize,
+    ) -> ScriptConnections {
         ScriptConnections {
             driver,
             turn,
+            thread,
             all: Vec::new(),
             free: Vec::new(),
             parameters: Vec::new(),
@@ -103,7 +110,10 @@ impl ScriptConnections {
     /// Makes room for a connection to the target whose turn it is; gives its number.
     pub(super) fn add_connection(&mut self) -> usize {
         let targets = &self.driver.targets;
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let turn = match self.driver.deals_threads {
+            true => self.thread,
+            false => self.turn.fetch_add(1, Ordering::Relaxed),
+        };
         let target = (!targets.is_empty()).then(|| targets[turn % targets.len()].clone());
         let made = ScriptConnection {
             target,

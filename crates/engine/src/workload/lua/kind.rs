@@ -1,14 +1,11 @@
 //! The kind `lua`: a script in sweat's own words.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::commands::{ScriptInfo, read_script};
+use super::LuaWorkload;
 use super::random::RandomSettings;
-use super::settings::{
-    DriverSettings, ScriptOption, ScriptOptionType, ScriptSetup, ScriptSource, ScriptValue,
-};
-use super::{LuaWorkload, ScriptError};
+use super::script_file::{find_script, module_dirs, script_info};
+use super::settings::{DriverSettings, ScriptOption, ScriptOptionType, ScriptSetup, ScriptValue};
 use crate::base::distribution::{Distribution, DistributionOptions};
 use crate::client::Target;
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
@@ -16,8 +13,6 @@ use crate::workload::{Endpoint, ErrorRule, Workload, WorkloadKind};
 
 /// The option that names the script.
 const SCRIPT: &str = "script";
-/// Where Debian keeps the scripts of sysbench.
-const SCRIPT_DIRS: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
 
 /// The kind `lua`.
 pub struct LuaKind;
@@ -36,7 +31,7 @@ impl WorkloadKind for LuaKind {
         use OptionKind::{Count, Number, Switch, Text};
         let spec = OptionSpec::new;
         vec![
-            spec(SCRIPT, Text, "", "the script: a file, or a name that sysbench knows"),
+            spec(SCRIPT, Text, "", "the script: a file, a name that sysbench knows, or -"),
             spec("ignore-errors", Text, "1213,1020,1205", "errors that restart the event, or all"),
             spec(
                 "db-ps-mode",
@@ -67,6 +62,9 @@ impl WorkloadKind for LuaKind {
         let names: Vec<String> = own.iter().map(|spec| spec.name.clone()).collect();
         let added = declared.iter().map(option_spec).filter(|spec| !names.contains(&spec.name));
         Ok(own.into_iter().chain(added).collect())
+    }
+    fn takes_several_servers(&self) -> bool {
+        true
     }
     fn build_workload(
         &self,
@@ -108,7 +106,8 @@ fn script_setup(
         options: values,
         given: given.collect(),
         driver: Arc::new(DriverSettings {
-            targets: vec![target.with_multi_statements()],
+            targets: target.all_servers().map(|one| one.clone().with_multi_statements()).collect(),
+            deals_threads: true,
             dry_run: options.switch("mysql-dry-run"),
             fill_holes: options.text("db-ps-mode") == Some("disable"),
             ignored,
@@ -133,8 +132,9 @@ fn script_setup(
 fn general_options(target: &Target, options: &Options) -> Vec<(String, ScriptValue)> {
     let text = |text: &str| ScriptValue::Text(text.to_owned());
     let plan = target.plan();
-    let host = plan.host.as_deref().unwrap_or("localhost");
-    let port = f64::from(plan.port.unwrap_or(3306));
+    let plans = || target.all_servers().map(Target::plan);
+    let hosts = plans().map(|plan| plan.host.clone().unwrap_or_else(|| "localhost".to_owned()));
+    let ports = plans().map(|plan| plan.port.unwrap_or(3306).to_string());
     [
         ("threads", ScriptValue::Number(1.0)),
         ("events", ScriptValue::Number(0.0)),
@@ -145,12 +145,9 @@ fn general_options(target: &Target, options: &Options) -> Vec<(String, ScriptVal
         ("verbosity", ScriptValue::Number(3.0)),
         ("histogram", ScriptValue::Switch(false)),
         ("db_driver", text("mysql")),
-        (
-            "db_ps_mode",
-            text(if options.switch("client-side-prepare") { "disable" } else { "auto" }),
-        ),
-        ("mysql_host", ScriptValue::List(vec![host.to_owned()])),
-        ("mysql_port", ScriptValue::List(vec![format!("{port}")])),
+        ("db_ps_mode", text(options.text("db-ps-mode").unwrap_or("auto"))),
+        ("mysql_host", ScriptValue::List(hosts.collect())),
+        ("mysql_port", ScriptValue::List(ports.collect())),
         ("mysql_user", text(target.user())),
         ("mysql_db", text(plan.database.as_deref().unwrap_or("sbtest"))),
         ("rand_type", text(options.text("rand-type").unwrap_or("special"))),
@@ -168,43 +165,4 @@ fn option_spec(option: &ScriptOption) -> OptionSpec {
     };
     let default = option.default.as_deref().unwrap_or_default();
     OptionSpec::new(&option.name.replace('_', "-"), kind, default, &option.description)
-}
-
-/// What the script says of itself.
-fn script_info(script: &str) -> Result<ScriptInfo, Mistake> {
-    let setup = ScriptSetup {
-        module_dirs: module_dirs(script),
-        arguments: vec!["sysbench".to_owned(), script.to_owned()],
-        // Scripts may refuse to be read without a command.
-        command: Some("help".to_owned()),
-        ..ScriptSetup::new(find_script(script)?)
-    };
-    let failed = |error: ScriptError| Mistake::new(script, error.message);
-    read_script(&setup.silenced()).map_err(failed)
-}
-
-/// Scripts often ask for others that lie beside them.
-fn module_dirs(script: &str) -> Vec<PathBuf> {
-    let beside = Path::new(script).parent().filter(|dir| !dir.as_os_str().is_empty());
-    let beside = beside.map(Path::to_owned);
-    beside.into_iter().chain(SCRIPT_DIRS.map(PathBuf::from)).collect()
-}
-
-/// A file, or a name of one of the scripts that sysbench brings.
-///
-/// # Errors
-/// When there is none.
-pub(super) fn find_script(script: &str) -> Result<ScriptSource, Mistake> {
-    let path = Path::new(script);
-    if path.is_file() {
-        return Ok(ScriptSource::Path(path.to_owned()));
-    }
-    let there = SCRIPT_DIRS.iter().flat_map(|dir| {
-        [Path::new(dir).join(script), Path::new(dir).join(format!("{script}.lua"))]
-    });
-    let found = there.into_iter().find(|path| path.is_file());
-    found.map(ScriptSource::Path).ok_or_else(|| {
-        Mistake::new(format!("--script {script}"), "there is no such file")
-            .hint("name the script by its path, as in ./oltp_custom.lua")
-    })
 }

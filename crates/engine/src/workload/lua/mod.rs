@@ -13,6 +13,7 @@ mod module_paths;
 mod natives;
 mod random;
 mod request;
+mod script_file;
 mod settings;
 mod state;
 mod statements;

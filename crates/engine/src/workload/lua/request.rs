@@ -125,11 +125,18 @@ async fn open_connection(context: &mut ScriptContext, number: i32) -> i32 {
 }
 
 async fn reconnect(context: &mut ScriptContext, number: i32) -> i32 {
+    let began = context.times.now();
+    let mut has_failed = false;
     loop {
         let status = open_connection(context, number).await;
         if status != REFUSED || context.abandon.is_set() {
+            let outage = context.times.now().since(began);
+            if let Some(pace) = context.pace().filter(|_| has_failed) {
+                pace.note_outage(outage);
+            }
             return status;
         }
+        has_failed = true;
         let_time_pass(RETRY, &context.abandon).await;
     }
 }

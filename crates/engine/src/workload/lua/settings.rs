@@ -111,6 +111,8 @@ fn parse_size(text: &str) -> Option<f64> {
 pub struct DriverSettings {
     /// Servers, which connections take in turn; none in a dry run.
     pub targets: Vec<Target>,
+    /// Whether all connections of a thread go to one server, and the threads take turns.
+    pub deals_threads: bool,
     /// Whether nothing is sent: each statement succeeds at once and gives no rows.
     pub dry_run: bool,
     /// Whether the client fills the holes of statements instead of the server.
@@ -125,6 +127,7 @@ impl Default for DriverSettings {
     fn default() -> DriverSettings {
         DriverSettings {
             targets: Vec::new(),
+            deals_threads: false,
             dry_run: false,
             fill_holes: false,
             ignored: ErrorRule::of_sysbench(),

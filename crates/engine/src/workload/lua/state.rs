@@ -118,7 +118,8 @@ impl LuaState {
         host: Rc<LuaHost>,
         role: &StateRole,
     ) -> Result<LuaState, ScriptError> {
-        let connections = ScriptConnections::new(setup.driver.clone(), shared.turn.clone());
+        let connections =
+            ScriptConnections::new(setup.driver.clone(), shared.turn.clone(), role.thread);
         let random =
             ScriptRandom::new(setup.random.clone(), shared.unique.clone(), role.thread as u64);
         let times = StatementTimes::new(shared.classes.clone());

@@ -34,10 +34,10 @@ impl LuaWorker<'_> {
         let begun = self.state.call_hook("thread_init", thread).await;
         let opened = begun.as_ref().copied().map_err(open_error);
         let usable = opened.is_ok();
-        pace.note_opened(opened);
         if let Err(error) = begun {
-            pace.fail_load(function_failed("thread_init", &error));
+            pace.fail_start(function_failed("thread_init", &error));
         }
+        pace.note_opened(opened);
         if usable {
             if poll_fn(|cx| pace.poll_load_start(cx)).await {
                 self.run_events(pace).await;

@@ -45,6 +45,9 @@ impl WorkloadKind for BulkInsertKind {
             ),
         ]
     }
+    fn takes_several_servers(&self) -> bool {
+        true
+    }
     fn build_workload(
         &self,
         options: &Options,

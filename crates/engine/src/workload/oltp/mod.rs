@@ -13,7 +13,7 @@ mod worker;
 
 use std::sync::OnceLock;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 
 use crate::base::Stop;
 use crate::client::Target;
@@ -51,6 +51,9 @@ impl WorkloadKind for OltpKind {
     }
     fn facts(&self, options: &Options) -> WorkloadFacts {
         options::mix_facts(&self.0, options)
+    }
+    fn takes_several_servers(&self) -> bool {
+        true
     }
     fn build_workload(
         &self,
@@ -151,6 +154,7 @@ impl OltpWorkload {
     /// Whether the server takes as many prepared statements as all workers together may make.
     fn check_prepared(&self, workers: usize) -> Result<(), Mistake> {
         let Some((most, taken)) = self.allowed.get() else { return Ok(()) };
+        let workers = workers.div_ceil(self.target.all_servers().count());
         let needed = self.statements_per_worker() as u64 * workers as u64;
         if self.settings.as_text || needed.saturating_add(*taken) <= *most {
             return Ok(());
@@ -180,7 +184,15 @@ impl Workload for OltpWorkload {
         Ok(Box::new(worker::OltpWorker::new(self, part)))
     }
     fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
-        if self.settings.dry_run { Ok(()) } else { table::check_tables(self, stop) }
+        if self.settings.dry_run {
+            return Ok(());
+        }
+        let all = || self.target.all_servers();
+        let is_list = all().count() > 1;
+        all().try_for_each(|server| {
+            let checked = table::check_tables(self, server, stop);
+            if is_list { checked.with_context(|| server.address_text()) } else { checked }
+        })
     }
     fn data_reach(&self) -> Option<DataReach> {
         self.reach.get().cloned()

@@ -46,6 +46,8 @@ pub(super) struct OltpSettings {
     pub(super) dry_run: bool,
     /// Whether statements are sent as text.
     pub(super) as_text: bool,
+    /// Events after which a session is closed and opened again; 0 for never.
+    pub(super) reconnect_every: u64,
     /// Seed of all random numbers instead of the run's; 0 for the run's.
     pub(super) seed: u64,
     /// Which rows come more often: a name.
@@ -94,6 +96,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("delta", Count, "5", "range width of select_random_ranges"),
         spec("auto-inc", Switch, "on", "let the server assign ids"),
         spec("skip-trx", Switch, "off", "run statements without transactions"),
+        spec("reconnect-every", Count, "0", "events after which a session is opened anew"),
         spec("secondary", Switch, "off", "secondary index on id, no primary key"),
         spec("create-secondary", Switch, "on", "create the index on k"),
         spec("mysql-storage-engine", Text, "innodb", "storage engine of the tables"),
@@ -206,6 +209,7 @@ impl OltpSettings {
             random_ranges: random_ranges as usize,
             delta,
             as_text: options.text("db-ps-mode") == Some("disable"),
+            reconnect_every: options.count("reconnect-every"),
             seed: options.count("rand-seed"),
             rand_type,
             shape,

@@ -76,9 +76,13 @@ impl FillSource for OltpTables<'_> {
     }
 }
 
-/// Looks before the load whether the tables serve, and how many statements may be prepared.
-pub(super) fn check_tables(workload: &OltpWorkload, stop: &Stop) -> anyhow::Result<()> {
-    let mut session = workload.target.connect(stop)?;
+/// Looks before the load whether the tables on this server serve, and how many statements may be prepared.
+pub(super) fn check_tables(
+    workload: &OltpWorkload,
+    server: &Target,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let mut session = server.connect(stop)?;
     fill::current_database(&mut session)?;
     let names = workload.settings.table_names();
     let found = fill::read_columns(&mut session, &names)?;

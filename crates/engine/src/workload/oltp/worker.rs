@@ -50,6 +50,10 @@ pub(super) struct OltpWorker<'a> {
     /// Values of statements with a list.
     list: Vec<ParameterValue<'static>>,
     error_text: String,
+    /// Events that this session has run.
+    session_events: u64,
+    /// Whether the event that has just ended left another session behind.
+    is_new_session: bool,
 }
 
 impl<'a> OltpWorker<'a> {
@@ -74,7 +78,15 @@ impl<'a> OltpWorker<'a> {
             text: Vec::new(),
             failed: None,
         };
-        OltpWorker { keys, line, part, list: Vec::new(), error_text: String::new() }
+        OltpWorker {
+            keys,
+            line,
+            part,
+            list: Vec::new(),
+            error_text: String::new(),
+            session_events: 0,
+            is_new_session: false,
+        }
     }
 
     /// All steps of an event.
@@ -99,6 +111,29 @@ impl<'a> OltpWorker<'a> {
             self.line.run_text(tally, b"COMMIT").await?;
         }
         Ok(())
+    }
+
+    /// Another session where this one has run as many events as it shall; the time that takes is the event's.
+    async fn renew_session(&mut self) -> Result<(), EventError> {
+        let settings = &self.line.workload.settings;
+        self.session_events += 1;
+        if self.session_events < settings.reconnect_every || settings.dry_run {
+            return Ok(());
+        }
+        self.close().await;
+        match self.open().await {
+            Ok(()) => {
+                self.is_new_session = true;
+                Ok(())
+            }
+            Err(error) => {
+                self.error_text = error.text;
+                // Even where the server answered there is no session now.
+                let is_over = error.kind.ends_session();
+                let kind = if is_over { error.kind } else { EventErrorKind::Lost };
+                Err(EventError { kind, code: error.code })
+            }
+        }
     }
 
     /// One statement with values drawn for it.
@@ -191,6 +226,7 @@ impl<'a> OltpWorker<'a> {
 impl Worker for OltpWorker<'_> {
     async fn open(&mut self) -> Result<(), OpenError> {
         self.line.session = None;
+        self.session_events = 0;
         if self.line.workload.settings.dry_run {
             return Ok(());
         }
@@ -201,11 +237,19 @@ impl Worker for OltpWorker<'_> {
     }
 
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
-        let error = match self.run_steps(tally).await {
+        let mut error = match self.run_steps(tally).await {
             Ok(()) => None,
             Err(error) => Some(self.handle_error(error).await),
         };
+        self.is_new_session = false;
+        if error.is_none() && self.line.workload.settings.reconnect_every > 0 {
+            error = self.renew_session().await.err();
+        }
         EventOutcome { class: ClassId(0), error }
+    }
+
+    fn has_reopened_session(&self) -> bool {
+        self.is_new_session
     }
 
     fn error_policy(&self, error: EventError) -> ErrorPolicy {

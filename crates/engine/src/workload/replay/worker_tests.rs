@@ -148,6 +148,7 @@ impl WorkerPace for Sim<'_> {
     fn restart_event(&mut self, _: EventOutcome, _: &Tally) -> bool {
         false
     }
+    fn fail_start(&mut self, _: String) {}
     fn fail_load(&mut self, _: String) {}
     fn note_steps(&mut self, _: &[StepLatency]) {}
     fn set_think_time(&mut self, _: Nanos) {}
@@ -157,6 +158,8 @@ impl WorkerPace for Sim<'_> {
         Poll::Ready(false)
     }
     fn note_reopened(&mut self, _: &Result<(), OpenError>) {}
+    fn note_renewed(&mut self) {}
+    fn note_outage(&mut self, _: Nanos) {}
 }
 
 /// A record: session, begin in milliseconds, statement.
