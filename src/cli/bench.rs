@@ -44,8 +44,7 @@ pub(super) fn command() -> Command {
             "Examples:\n  \
              sweat bench oltp_read_write --sandbox --tables=4 --threads=8 --time=30\n  \
              sweat bench oltp_point_select prepare -h db1 -D sbtest --table-size=1M\n  \
-             sweat bench oltp_point_select -h db1 -D sbtest --rate=5000 --time=1m\n  \
-             sweat bench oltp_read_only -h db1,db2:3307 -D sbtest --threads=16",
+             sweat bench oltp_read_only -h db1,db2:3307 -D sbtest --rate=5000 --time=1m",
         );
     for kind in KINDS.iter().filter(|kind| kind.as_recorded().is_none()) {
         command = command.subcommand(workload_subcommand(*kind));

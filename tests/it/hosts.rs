@@ -23,7 +23,8 @@ impl TwoServers {
         for (server, (user, password)) in servers.iter().zip([("load", "one"), ("other", "two")]) {
             server.sql(&format!(
                 "CREATE DATABASE dealt; \
-                 CREATE USER '{user}'@'127.0.0.1' IDENTIFIED BY '{password}'; GRANT ALL ON *.* TO '{user}'@'127.0.0.1'; \
+                 CREATE USER '{user}'@'127.0.0.1' IDENTIFIED BY '{password}'; \
+                 GRANT ALL ON *.* TO '{user}'@'127.0.0.1'; \
                  CREATE TABLE dealt.marks (session INT)"
             ));
         }

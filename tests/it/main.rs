@@ -16,6 +16,7 @@ mod first_use;
 mod fixture;
 mod follow;
 mod hostile;
+mod hosts;
 mod hotset_load;
 mod hotset_save;
 mod http;
