@@ -46,11 +46,11 @@ impl ExpressionRows {
 
     /// The statement that computes an expression once for each row.
     pub(super) fn statement(&self, run: &str, expr: &str) -> String {
-        format!("/* sweat {run} */ {ROWS_BEGIN}{expr})) FROM {}", self.from_clause())
+        format!("/* sweat {run} */ {ROWS_BEGIN}{expr})) FROM {}", self.table_reference())
     }
 
     /// What stands behind FROM.
-    pub(super) fn from_clause(&self) -> String {
+    pub(super) fn table_reference(&self) -> String {
         match self {
             ExpressionRows::Table(name) => name.clone(),
             ExpressionRows::Generated(rows) => generated_rows(*rows),
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn made_up_rows_are_digits_joined() {
-        let from = ExpressionRows::Generated(3_000).from_clause();
+        let from = ExpressionRows::Generated(3_000).table_reference();
         assert!(from.starts_with("(SELECT 1 + 1 * d0.d + 10 * d1.d + 100 * d2.d + 1000 * d3.d AS"));
         assert_eq!(from.matches("CROSS JOIN").count(), 3);
         assert!(from.ends_with(

@@ -276,7 +276,7 @@ impl RoundSearch<'_> {
         let explained = self.explain(expr)?;
         let from = match self.loop_kind {
             LoopKind::Benchmark => String::new(),
-            LoopKind::Rows { source, .. } => format!(" FROM {}", source.from_clause()),
+            LoopKind::Rows { source, .. } => format!(" FROM {}", source.table_reference()),
         };
         let prepared = block_on(self.session.prepare_captured(&format!("SELECT ({expr}){from}")));
         let prepared = prepared.map_err(|error| self.explain_error(expr, error))?;

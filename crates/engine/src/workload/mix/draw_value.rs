@@ -83,11 +83,7 @@ impl DrawContext<'_, '_> {
             DrawRule::Computed(formula) => cell.set_scalar(self.state.evaluate(formula)),
             DrawRule::YcsbKey { number, form } => self.draw_ycsb_key(number, *form, cell),
             DrawRule::YcsbText { key, prefix, field, length } => {
-                cell.kind = CellKind::Text;
-                write_scalar(self.state.evaluate(key), &mut cell.text);
-                cell.text.push(b':');
-                cell.text.extend_from_slice(prefix);
-                write_scalar(self.state.evaluate(field), &mut cell.text);
+                self.write_ycsb_field((key, prefix, field), cell);
                 fill_ycsb_text(&mut cell.text, *length);
             }
             DrawRule::Hash(formula) => {
@@ -118,6 +114,19 @@ impl DrawContext<'_, '_> {
         cell.kind = CellKind::Text;
         cell.text.extend_from_slice(b"user");
         write_scalar(Scalar::Int(key as i64), &mut cell.text);
+    }
+
+    /// `KEY:FIELD`
+    fn write_ycsb_field(
+        &mut self,
+        (key, prefix, field): (&SlotFormula, &[u8], &SlotFormula),
+        cell: &mut ValueCell,
+    ) {
+        cell.kind = CellKind::Text;
+        write_scalar(self.state.evaluate(key), &mut cell.text);
+        cell.text.push(b':');
+        cell.text.extend_from_slice(prefix);
+        write_scalar(self.state.evaluate(field), &mut cell.text);
     }
 
     fn draw_growing(

@@ -141,12 +141,7 @@ impl RecordRange {
 /// The mix of these properties.
 pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     let mut mix = MixText::default();
-    for name in given.keys() {
-        let is_known = KNOWN.iter().any(|(known, _)| known == name);
-        if !is_known && !IGNORED.contains(&name.as_str()) {
-            mix.add_note(format!("property `{name}`"));
-        }
-    }
+    note_unknown(given, &mut mix);
     let text = |name: &str| {
         let default = KNOWN.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value);
         given.get(name).map_or(default, String::as_str).to_owned()
@@ -182,21 +177,10 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     let column = |n: u64| {
         format!("{prefix}{n} = {{type = \"text\", {}}}\n", words(":ycsb_key", &n.to_string()))
     };
-    let columns: String = (0..fields).map(column).collect();
-    let row_key = key(&row_number);
-    mix.tables.push(format!(
-        "[table.{table}]\nrows = \":records\"\nkey = \"primary key (ycsb_key)\"\n\
-         [table.{table}.columns]\nycsb_key = {{type = \"varchar(64) not null\", {row_key}}}\n\
-         {columns}",
-    ));
+    mix.tables.push(table_section(&table, &key(&row_number), &mut (0..fields).map(column)));
     if text("zeropadding") != "1" {
         mix.add_note("zeropadding: keys have no zeros before them");
     }
-    let scan_by = match text("scanlengthdistribution").as_str() {
-        "zipfian" => ", by = \"zipfian:0.99\"",
-        _ => "",
-    };
-    let (least, most) = (text("minscanlength"), text("maxscanlength"));
     let inserts = number("insertproportion");
     mix.values = request_values(&text, range, inserts, &mut mix);
     if inserts > 0.0 {
@@ -206,22 +190,17 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
             format!("fresh = {{{}}}", key(":fresh_number")),
         ]);
     }
+    let draw = if is_checked { "" } else { ", draw = \"use\"" };
     mix.values.extend([
         format!("key = {{{}}}", key(":number")),
         format!("field = {{int = [0, {}]}}", fields - 1),
-        match is_checked {
-            true => format!("words = {{{}}}", words(":key", ":field")),
-            false => format!("words = {{{}, draw = \"use\"}}", words("", "")),
-        },
-        format!("scan_length = {{int = [{least}, {most}]{scan_by}}}"),
+        format!("words = {{{}{draw}}}", words(":key", ":field")),
+        scan_length(&text),
     ]);
-    if is_checked {
-        let of = |n: u64| format!("words{n} = {{{}}}", words(":key", &n.to_string()));
-        mix.values.extend((0..fields).map(of));
-        if inserts > 0.0 {
-            let of = |n: u64| format!("fresh_words{n} = {{{}}}", words(":fresh", &n.to_string()));
-            mix.values.extend((0..fields).map(of));
-        }
+    let checked = [("words", ":key"), ("fresh_words", ":fresh")];
+    for (name, key) in &checked[..if inserts > 0.0 { 2 } else { 1 }] {
+        let of = |n: u64| format!("{name}{n} = {{{}}}", words(key, &n.to_string()));
+        mix.values.extend((0..fields).filter(|_| is_checked).map(of));
     }
     let shape = YcsbColumns {
         table: &table,
@@ -233,6 +212,36 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
     };
     add_operations(&mut mix, &shape, &number);
     mix
+}
+
+/// Notes what is not carried.
+fn note_unknown(given: &YcsbProperties, mix: &mut MixText) {
+    for name in given.keys() {
+        let is_known = KNOWN.iter().any(|(known, _)| known == name);
+        if !is_known && !IGNORED.contains(&name.as_str()) {
+            mix.add_note(format!("property `{name}`"));
+        }
+    }
+}
+
+/// The table, with the rule of its key and its other columns.
+fn table_section(table: &str, key: &str, columns: &mut dyn Iterator<Item = String>) -> String {
+    let columns: String = columns.collect();
+    format!(
+        "[table.{table}]\nrows = \":records\"\nkey = \"primary key (ycsb_key)\"\n\
+         [table.{table}.columns]\nycsb_key = {{type = \"varchar(64) not null\", {key}}}\n\
+         {columns}",
+    )
+}
+
+/// How many rows a scan reads.
+fn scan_length(text: &dyn Fn(&str) -> String) -> String {
+    let by = match text("scanlengthdistribution").as_str() {
+        "zipfian" => ", by = \"zipfian:0.99\"",
+        _ => "",
+    };
+    let (least, most) = (text("minscanlength"), text("maxscanlength"));
+    format!("scan_length = {{int = [{least}, {most}]{by}}}")
 }
 
 /// The length of a field, as a mix has it.
