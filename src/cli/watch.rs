@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::arguments::{ArgReader, OUTPUT_HEADING, switch_flag, value_flag};
 use super::connection;
@@ -54,22 +54,7 @@ pub(super) fn command() -> Command {
                 .help("Start a new segment at each multiple of this time"),
             switch_flag("unredacted").help("Keep values in other sessions' statements"),
         ])
-        .args(
-            [
-                value_flag("when", "TRIGGER").action(ArgAction::Append).help(
-                    "Keep the minute before, and more, as in 'Threads_running > 50 for 3s' or \
-                     'rate(Innodb_row_lock_waits) > 100'",
-                ),
-                value_flag("after", "TIME")
-                    .default_value("30s")
-                    .help("How long an incident is kept after it began"),
-                value_flag("pause", "TIME")
-                    .default_value("5m")
-                    .help("Least time between two incidents of one trigger"),
-                value_flag("incidents-per-day", "N").default_value("20").help("Most of them"),
-            ]
-            .map(|arg| arg.help_heading("Incidents")),
-        )
+        .args(incident_flags())
         .args(
             [
                 value_flag("keep", "TIME")
@@ -105,6 +90,23 @@ pub(super) fn command() -> Command {
              sweat watch --classic /var/tmp/capture",
         );
     connection::add_address_flags(command)
+}
+
+fn incident_flags() -> [Arg; 4] {
+    [
+        value_flag("when", "TRIGGER").action(ArgAction::Append).help(
+            "Keep the minute before, and more, as in 'Threads_running > 50 for 3s' or \
+             'rate(Innodb_row_lock_waits) > 100'",
+        ),
+        value_flag("after", "TIME")
+            .default_value("30s")
+            .help("How long an incident is kept after it began"),
+        value_flag("pause", "TIME")
+            .default_value("5m")
+            .help("Least time between two incidents of one trigger"),
+        value_flag("incidents-per-day", "N").default_value("20").help("Most of them"),
+    ]
+    .map(|arg| arg.help_heading("Incidents"))
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {

@@ -1,5 +1,4 @@
 //! Loads whose sessions are dealt to several servers, each with an account of its own.
-#![expect(clippy::disallowed_methods, reason = "the tests run the program itself")]
 
 use std::io::Write as _;
 use std::path::Path;
