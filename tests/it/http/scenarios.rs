@@ -89,19 +89,38 @@ fn a_reply_that_is_not_as_expected_ends_the_event() {
 
 #[test]
 fn steps_can_be_at_several_servers() {
-    let of = |name: &'static str| serve_pages(move |_| reply("200 OK", "", name.as_bytes()));
+    // Each answers with its name, and with which secrets it was given.
+    let of = |name: &'static str| {
+        serve_pages(move |request| {
+            let has = |word: &'static str| if request.contains(word) { word } else { "-" };
+            let body = [name, has("hush1"), has("hush2"), has("hush3"), has("plain")].join(" ");
+            reply("200 OK", "", body.as_bytes())
+        })
+    };
     let (home, other) = (of("home"), of("other"));
     let world = World::new();
     let path = world.dir.path().join("steps.toml");
     let text = format!(
-        "format = 1\nurl = \"http://127.0.0.1:{home}\"\n[value.n]\nint = [1, 9]\n[scenario.a]\nsteps = [\n\
-         {{get = \"/\", expect = {{text = \"home\"}}}},\n\
-         {{get = \"http://127.0.0.1:{other}/{{{{n}}}}\", expect = {{text = \"other\"}}}},\n\
-         {{get = \"http://127.0.0.1:{other}\", expect = {{text = \"other\"}}}}]\n"
+        "format = 1\nurl = \"http://127.0.0.1:{home}\"\n\
+         [headers]\nX-Token = \"hush1\"\nX-Kind = \"plain\"\n\
+         [value.n]\nint = [1, 9]\n[scenario.a]\nsteps = [\n\
+         {{get = \"/\", expect = {{text = \"home hush1 hush2 - plain\"}}}},\n\
+         {{get = \"http://127.0.0.1:{other}/{{{{n}}}}\",\
+           expect = {{text = \"other - - - plain\"}}}},\n\
+         {{get = \"http://127.0.0.1:{other}\", headers = {{Authorization = \"hush3\"}},\
+           expect = {{text = \"other - - hush3 plain\"}}}}]\n"
     );
     std::fs::write(&path, text).unwrap();
     let file = format!("--file={}", path.display());
-    let done = world.run(&["bench", "http", &file, "--events=6", "--threads=2", "-q"]);
+    let done = world.run(&[
+        "bench",
+        "http",
+        &file,
+        "--events=6",
+        "--threads=2",
+        "-q",
+        "--header=X-Session: hush2",
+    ]);
     assert!(done.status.success(), "{}", output_text(&done));
     let trial = &world.record().trials[0];
     assert!(trial.errors.is_empty(), "{:?}", trial.errors);

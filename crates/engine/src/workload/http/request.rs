@@ -92,7 +92,8 @@ pub(super) fn request_bytes(load: &HttpLoad, url: &HttpUrl) -> Vec<u8> {
     let mut bytes = Vec::new();
     let body = load.body.as_deref();
     let method = &load.method;
-    let draft = RequestDraft { method, url, fields: &[], body, cookies: "", is_home: true };
+    let (is_home, is_base) = (true, true);
+    let draft = RequestDraft { method, url, fields: &[], body, cookies: "", is_home, is_base };
     write_request(load, &draft, &mut bytes);
     bytes
 }
@@ -106,22 +107,26 @@ pub(super) struct RequestDraft<'a> {
     pub(super) body: Option<&'a [u8]>,
     /// Value of the field `Cookie`; empty for none.
     pub(super) cookies: &'a str,
-    /// Whether it goes where its fields are meant for: to other hosts no secrets go.
+    /// Whether it goes where its own fields are meant for: to other hosts no secrets go.
     pub(super) is_home: bool,
+    /// The same of the load's fields.
+    pub(super) is_base: bool,
 }
 
 /// Writes a request as it is sent, but for what HTTP/2 adds: there the body goes apart.
 pub(super) fn write_request(load: &HttpLoad, draft: &RequestDraft<'_>, out: &mut Vec<u8>) {
     let name = |field: &str| field.split(':').next().unwrap_or_default().trim().to_owned();
     let is_named = |field: &str, name_: &str| name(field).eq_ignore_ascii_case(name_);
-    let is_sent = |field: &&str| {
-        draft.is_home || field_secret_at(field).is_none() && !is_named(field, "host")
+    let may_go = |field: &str, is_meant: bool| {
+        is_meant || field_secret_at(field).is_none() && !is_named(field, "host")
     };
     let own = draft.fields.iter().map(String::as_str);
+    let own = own.filter(|field| may_go(field, draft.is_home));
     let of_load = load.fields.iter().map(Secret::reveal);
     let of_load =
         of_load.filter(|field| !draft.fields.iter().any(|own| is_named(own, &name(field))));
-    let fields: Vec<&str> = own.chain(of_load).filter(is_sent).collect();
+    let of_load = of_load.filter(|field| may_go(field, draft.is_base));
+    let fields: Vec<&str> = own.chain(of_load).collect();
     let mut head = HeadWriter::start_head(load, draft, &fields, out);
     let mut add = |name: &str, value: &str| {
         if !fields.iter().any(|field| is_named(field, name)) {

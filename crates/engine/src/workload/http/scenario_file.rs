@@ -5,7 +5,7 @@ use std::path::Path;
 use super::load::{SizeCheck, StatusRange};
 use super::request::check_field;
 use crate::client::HttpUrl;
-use crate::plan::{Mistake, Mistakes, PlanSection, read_document};
+use crate::plan::{Mistake, Mistakes, PlanSection, field_secret_at, read_document};
 use crate::workload::mix::{ThinkTime, ValueDraws, ValueFile};
 
 /// The format that is read.
@@ -49,6 +49,8 @@ pub(super) struct PageStep {
     pub(super) server: usize,
     pub(super) path: HoleText,
     pub(super) fields: Vec<HoleText>,
+    /// Of the fields of all requests those that go to the file's own server only: secrets and `Host`.
+    pub(super) base_fields: Vec<HoleText>,
     pub(super) body: Option<HoleText>,
     /// After the step.
     pub(super) think: Option<ThinkTime>,
@@ -275,11 +277,15 @@ impl StepReader {
         let mut fields = Vec::new();
         let own = section.read_section("headers").read_pairs();
         let is_own = |name: &str| own.iter().any(|(own, ..)| own.eq_ignore_ascii_case(name));
+        let mut base_fields = Vec::new();
         let common = headers.iter().filter(|(name, ..)| !is_own(name));
-        for (name, value, _) in own.iter().chain(common) {
+        let common = common.map(|header| (header, true));
+        for ((name, value, _), is_common) in own.iter().map(|own| (own, false)).chain(common) {
             self.check_name(section, "headers", name);
             let text = format!("{name}: {value}");
-            fields.extend(self.read_holes(section, "headers", &text, HoleCoding::Field));
+            let is_bound = field_secret_at(&text).is_some() || name.eq_ignore_ascii_case("host");
+            let list = if is_common && is_bound { &mut base_fields } else { &mut fields };
+            list.extend(self.read_holes(section, "headers", &text, HoleCoding::Field));
         }
         let form = section.read_section("form").read_pairs();
         let body = match (section.read_text("body"), form.is_empty()) {
@@ -309,6 +315,7 @@ impl StepReader {
             server,
             path,
             fields,
+            base_fields,
             body,
             think: ThinkTime::read_from(section, "think"),
             keeps: self.read_keeps(section),

@@ -31,6 +31,8 @@ pub(super) struct ScenarioWorker<'w> {
     take: ReplyTake,
     /// The servers, each with the path of its last step.
     urls: Vec<HttpUrl>,
+    /// By server, whether it is that of the file or the command line.
+    is_base: Vec<bool>,
     values: ValueDraws<'w>,
     choice: Rng,
     pauses: Rng,
@@ -46,10 +48,12 @@ impl<'w> ScenarioWorker<'w> {
     ) -> anyhow::Result<ScenarioWorker<'w>> {
         let spec = TakeSpec { most: work.load.most_body, ..TakeSpec::default() };
         let rng = |stream| Rng::new(part.seed, part.worker as u64, stream);
+        let urls = &work.load.urls;
         Ok(ScenarioWorker {
             sender: HttpSender::new(&work.load, &work.origins, None, &part)?,
             take: ReplyTake::new(spec),
-            urls: work.load.urls.clone(),
+            is_base: urls.iter().map(|url| url.origin_text() == urls[0].origin_text()).collect(),
+            urls: urls.clone(),
             values: work.values.of_worker(part.seed, part.worker, part.workers),
             choice: rng(CHOICE_STREAM),
             pauses: rng(PAUSE_STREAM),
@@ -82,7 +86,9 @@ impl<'w> ScenarioWorker<'w> {
         step: &PageStep,
     ) -> Result<(), EventError> {
         self.urls[step.server].path = self.text_of(&step.path);
-        let fields: Vec<String> = step.fields.iter().map(|field| self.text_of(field)).collect();
+        let is_base = self.is_base[step.server];
+        let fields = step.fields.iter().chain(step.base_fields.iter().filter(|_| is_base));
+        let fields: Vec<String> = fields.map(|field| self.text_of(field)).collect();
         let body = step.body.as_ref().map(|body| {
             let mut out = Vec::new();
             body.write(&mut self.values, &mut out);
@@ -94,6 +100,7 @@ impl<'w> ScenarioWorker<'w> {
             class,
             method: &step.method,
             fields: &fields,
+            is_base,
             body: body.as_deref(),
         };
         self.take.spec.body = step.reads_body();

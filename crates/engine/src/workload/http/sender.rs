@@ -56,6 +56,8 @@ pub(super) struct VisitRequest<'a> {
     pub(super) method: &'a str,
     /// Fields of its own, before those of the load.
     pub(super) fields: &'a [String],
+    /// Whether it goes to a server that the load's own fields are meant for.
+    pub(super) is_base: bool,
     pub(super) body: Option<&'a [u8]>,
 }
 
@@ -340,8 +342,9 @@ impl<'w> HttpSender<'w> {
             };
             let is_home = hops == 0 || url.origin_text() == page.url.origin_text();
             let fields = page.fields;
-            let draft =
-                RequestDraft { method, url: &url, fields, body, cookies: &cookies, is_home };
+            let is_base = is_home && page.is_base;
+            let cookies = &cookies;
+            let draft = RequestDraft { method, url: &url, fields, body, cookies, is_home, is_base };
             let mut bytes = std::mem::take(&mut self.buffer);
             bytes.clear();
             write_request(self.load, &draft, &mut bytes);

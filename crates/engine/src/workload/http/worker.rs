@@ -150,6 +150,7 @@ impl<'w> HttpWorker<'w> {
             class: plan.class,
             method: &work.load.method,
             fields: &[],
+            is_base: true,
             body: work.load.body.as_deref(),
         };
         let reply = match self.sender.ask_page(tally, &page, take).await {
