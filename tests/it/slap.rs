@@ -513,12 +513,13 @@ fn a_run_is_kept_where_that_is_asked_for() {
     assert!(kept.complained.last().unwrap().contains("kept in "), "{kept:?}");
 
     let run = sweat::archive::latest_run(&folder.path().join("runs")).unwrap();
-    let report = |format: &str| {
+    let page = folder.path().join("page.html");
+    let report = |words: &[&str]| {
         let mut sweat = Command::new(env!("CARGO_BIN_EXE_sweat"));
-        let found = sweat.arg("report").arg(&run).arg(format).output().unwrap();
+        let found = sweat.arg("report").arg(&run).args(words).output().unwrap();
         String::from_utf8_lossy(&found.stdout).into_owned()
     };
-    let document = report("--format=json");
+    let document = report(&["--format=json"]);
     let document: serde_json::Value = serde_json::from_str(&document).expect(&document);
     assert_eq!(document["run"]["command"], "slap");
     let trials = document["trials"].as_array().unwrap();
@@ -532,9 +533,10 @@ fn a_run_is_kept_where_that_is_asked_for() {
         assert_eq!(trial["errors"][0]["code"], 1054, "{trial}");
         assert_eq!(trial["by_class"][0]["name"], "select ?");
     }
-    let text = report("--format=text");
+    let text = report(&["--format=text"]);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(report("--format=html").starts_with("<!DOCTYPE html>"));
+    report(&["--format=html", "-o", &page.display().to_string()]);
+    assert!(std::fs::read_to_string(&page).unwrap().starts_with("<!DOCTYPE html>"));
 }
 
 #[test]

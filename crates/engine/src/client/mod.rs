@@ -24,4 +24,5 @@ pub use mysql::{
 #[cfg(feature = "agents")]
 pub use nats::{
     NatsAddress, NatsConnection, NatsError, NatsEvent, NatsMessage, NatsOptions, NkeySeed,
+    scan_nats_frames,
 };

@@ -14,6 +14,26 @@ pub use connection::{NatsConnection, NatsEvent, NatsOptions};
 pub use frame::NatsMessage;
 pub use nkey::NkeySeed;
 
+/// Takes what a server sends, in pieces; gives what it came to. For fuzzing: nothing may break, and what is meant must not
+/// depend on the pieces.
+pub fn scan_nats_frames(bytes: &[u8], piece: usize) -> Vec<String> {
+    let (mut parser, mut told) = (frame::FrameParser::default(), Vec::new());
+    for bytes in bytes.chunks(piece.max(1)) {
+        parser.add_bytes(bytes);
+        loop {
+            match parser.next_frame() {
+                Ok(Some(frame)) => told.push(format!("{frame:?}")),
+                Ok(None) => break,
+                Err(why) => {
+                    told.push(why);
+                    return told;
+                }
+            }
+        }
+    }
+    told
+}
+
 /// Why there is no connection, or a message can't be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum NatsError {
