@@ -86,8 +86,9 @@ fn an_open_sweep_finds_its_levels_and_ends_by_itself() {
     expect(&run(&dir, &words), &[0, 1]);
     let findings = findings(&dir);
     let workers: Vec<usize> = findings.results.trials.iter().map(|t| t.workers).collect();
+    // On a busy machine two sessions may do no more than one: then it ends there.
     assert!(workers.starts_with(&[1, 2]) && workers.last() == Some(&1), "{workers:?}");
-    assert!(workers.iter().all(|n| *n <= 16) && workers.len() >= 4, "{workers:?}");
+    assert!(workers.iter().all(|n| *n <= 16) && workers.len() >= 3, "{workers:?}");
 }
 
 #[test]
