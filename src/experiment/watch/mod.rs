@@ -98,6 +98,10 @@ pub fn run_watch(
     listener: &mut dyn WatchListener,
 ) -> anyhow::Result<FinishedWatch> {
     find_probes(&plan.probes)?;
+    // Before anything takes time: a process that ends meanwhile ends the watch, and is no mistake.
+    let process = plan.pid.map(|pid| ProcessId::from_pid(pid).ok_or(pid));
+    let process =
+        process.transpose().map_err(|pid| anyhow::anyhow!("there is no process {pid}"))?;
     let server = facts::target_record(target, stop)?;
     let clock = RealClock::start_now();
     let cpu_before = own_cpu();
@@ -122,9 +126,6 @@ pub fn run_watch(
     let heavy = wants_heavy.then(|| HeavyLooks::start(target, !plan.is_unredacted)).transpose()?;
     listener.watch_started(writer.dir(), &server);
     let mut recorder = WatchRecorder::new(plan, writer, room, listener);
-    let process = plan.pid.map(|pid| ProcessId::from_pid(pid).ok_or(pid));
-    let process =
-        process.transpose().map_err(|pid| anyhow::anyhow!("there is no process {pid}"))?;
     let run = WatchRun { plan, target, stop, clock, process, heavy: heavy.as_ref() };
     let end = loop {
         match run.run_segment(&mut recorder)? {
