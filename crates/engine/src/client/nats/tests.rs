@@ -123,7 +123,8 @@ fn a_key_file_is_for_its_owner_alone() {
 
 #[test]
 fn frames_mean_the_same_in_pieces() {
-    let sent = b"INFO {\"max_payload\":9}\r\nMSG a.b 1 2\r\nok\r\nPING\r\nMSG a 1 r 0\r\n\r\n-ERR 'no'\r\nX\r\n";
+    let sent = b"INFO {\"max_payload\":9}\r\nMSG a.b 1 2\r\nok\r\nPING\r\n\
+                 MSG a 1 r 0\r\n\r\n-ERR 'no'\r\nX\r\n";
     let whole = super::scan_nats_frames(sent, sent.len());
     assert_eq!((whole.len(), whole[5].as_str()), (6, "it does not speak NATS"), "{whole:?}");
     for piece in 1..sent.len() {
