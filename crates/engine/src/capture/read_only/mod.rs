@@ -200,15 +200,17 @@ pub(super) fn tokenize_all_modes(text: &[u8]) -> Result<Vec<Vec<tokens::Token>>,
     Ok(different.into_iter().flat_map(Tokens::into_readings).collect())
 }
 
-/// A text without some of its bytes.
+/// A text without some of its bytes. Cuts may overlap: a hint may be inside of a locking clause.
 fn remove_cuts(text: &[u8], mut cuts: Vec<token_scan::CutRange>) -> Vec<u8> {
     cuts.sort_unstable();
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
     for (from, to) in cuts {
-        out.extend_from_slice(&text[at..from]);
-        out.push(b' ');
-        at = to;
+        if to > at {
+            out.extend_from_slice(&text[at..from.max(at)]);
+            out.push(b' ');
+            at = to;
+        }
     }
     out.extend_from_slice(&text[at..]);
     out.truncate(out.trim_ascii_end().len());

@@ -86,9 +86,9 @@ impl TokenScan<'_, '_> {
         }
         if let Some(length) = self.locking_clause_length(at, open)? {
             let mut from = s.token_start(at);
-            // Of the blank before it one byte is enough.
-            if at > 0 && s.token_start(at) > s.token_end(at - 1) {
-                from = s.token_start(at) - 1;
+            // Of a blank before it one byte is enough; a hint may be there, too.
+            if at > 0 && s.text()[..from].last().is_some_and(u8::is_ascii_whitespace) {
+                from -= 1;
             }
             self.cuts.push((from, s.token_end(at + length - 1)));
             return Ok(length);

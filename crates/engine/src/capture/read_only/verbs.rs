@@ -259,9 +259,11 @@ fn check_explain(
             _ => Err(RefusalReason::Verb("EXPLAIN".to_owned())),
         };
     }
-    // A table, and one of its columns or a pattern.
-    let verbs = ["INSERT", "REPLACE", "UPDATE", "DELETE", "FOR", "ANALYZE", "CONNECTION", "CALL"];
-    let is_column = |at| s.is_name(at) || s.token_kind(at) == Some(TokenKind::Text);
+    // A table, and one of its columns or a pattern; INTO is neither's name without quotes.
+    let verbs =
+        ["INTO", "INSERT", "REPLACE", "UPDATE", "DELETE", "FOR", "ANALYZE", "CONNECTION", "CALL"];
+    let is_column =
+        |at| !s.is_word(at, "INTO") && (s.is_name(at) || s.token_kind(at) == Some(TokenKind::Text));
     let is_table = at == 1
         && !s.is_any_word(1, &verbs)
         && s.name_end(1)
