@@ -24,14 +24,16 @@ def main():
                        engine=("auto", "auto, threads or reactor"), rows=(100000, "rows of the table"))
     s.need("sysbench", "mariadb")
     s.build()
-    s.raise_open_files()
+    counts = [int(text) for text in args.sessions.split(",")]
+    # Besides the sockets: tables and logs of the server.
+    s.raise_open_files(max(counts) + 1000)
     tcp = args.transport == "tcp"
     with s.Server("max_connections=6000", "table_open_cache=8000", "max_prepared_stmt_count=100000", "back_log=4000",
                   tcp=tcp) as server:
         table = ["--tables=1", f"--table-size={args.rows}"]
         s.Timed([s.SWEAT, "bench", "oltp_point_select", "prepare", *server.sweat_login(tcp), *table])
         workload = ["oltp_point_select"] if args.kind == "native" else ["lua", "oltp_point_select"]
-        for sessions in map(int, args.sessions.split(",")):
+        for sessions in counts:
             load = [*table, f"--threads={sessions}", f"--time={args.seconds}"]
 
             def ours():

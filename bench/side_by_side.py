@@ -53,7 +53,7 @@ def point_select_arguments(about):
     """What scripts take that load one table with point selects, by number of sessions."""
     args = arguments(about, pairs=7, sessions=("8,64", "numbers of sessions"), time=(5, "seconds of each load"),
                      rows=(100_000, "rows in the table"))
-    args.sessions = [int(text) for text in args.sessions.split(",")]
+    args.sessions = [int(text) for text in args.sessions.split(",") if text]
     return args
 
 
@@ -191,6 +191,9 @@ def ratio_line(what, ours, theirs, bar, at_least=True):
           f"(ours {statistics.median(ours):.4g}, theirs {statistics.median(theirs):.4g})", flush=True)
 
 
-def raise_open_files():
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+def raise_open_files(needed=0):
+    """Allows this script's children as many open files as the system lets it; fails if that is less than they need."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        fail(f"{needed} open files are needed, and the hard limit is {hard}: raise it (ulimit -Hn {needed}, as root)")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
