@@ -11,7 +11,9 @@ use sweat::archive::{RunMeta, RunWriter, Trial};
 use sweat::base::{Nanos, RealClock, Stop};
 use sweat::client::Target;
 use sweat::plan::{ArrivalPlan, ArrivalSpacing, EnginePlan, LoadPlan, Options, RateStages};
-use sweat::recorder::{ClassId, ClassTotals, EventOutcome, Interval, StepId, StepLatency, Tally};
+use sweat::recorder::{
+    ClassId, ClassTotals, EventOutcome, Interval, SparseHistogram, StepId, StepLatency, Tally,
+};
 use sweat::workload::null::NullWorkload;
 use sweat::workload::{
     BoxedWorker, DataJob, Endpoint, KINDS, OpenError, Worker, WorkerContext, Workload,
@@ -119,8 +121,8 @@ fn peak_of<T>(work: impl FnOnce() -> T) -> usize {
 
 /// An interval of a second whose latencies are spread over a thousand cells of the histogram.
 fn interval(second: u64) -> Interval {
-    let mut response = sweat::recorder::new_histogram();
-    (0..1000).for_each(|n| response.record(100_000 + n * 1_000).expect("it is within bounds"));
+    let mut response = SparseHistogram::default();
+    (0..1000).for_each(|n| response.record(100_000 + n * 1_000));
     let [began, ended] = [second, second + 1].map(|s| Nanos(s * 1_000_000_000));
     Interval {
         classes: vec![ClassTotals {

@@ -14,7 +14,7 @@ const TABLE: &[(&str, &str)] = &[
     ("capture", "base plan client"),
     ("workload", "base plan recorder client capture"),
     ("driver", "base plan recorder workload"),
-    ("probe", "base plan client"),
+    ("probe", "base plan client capture"),
     ("warm", "base plan recorder client server capture workload driver"),
     ("archive", "base recorder probe"),
     ("analysis", "base plan recorder archive"),

@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../src/warm/hotset/condition_tokens.rs"]
+#[path = "../../crates/engine/src/warm/hotset/condition_tokens.rs"]
 mod condition_tokens;
 
 use std::path::PathBuf;

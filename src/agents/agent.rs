@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::agent_load::{AgentLoad, LoadNews, wall_now};
 use super::allowed::AllowedTarget;
+use super::held::{HeldFolder, held_loads};
 use super::wire::{
     AgentOrder, AgentPhase, AgentReport, AgentState, MOST_ORDER_BYTES, ShareOrder, TargetOrder,
-    decode_message, encode_message, portable_plan, reports_from,
+    decode_message, encode_message, portable_plan, reports_from, short_run,
 };
 use crate::archive::RunState;
 use crate::base::terminal::sanitize_text;
@@ -25,6 +26,8 @@ const TICK: Duration = Duration::from_millis(10);
 const OFFERED: Nanos = Nanos(30_000_000_000);
 /// How long an agent that is told to end waits for its folder to be fetched.
 const LAST_OFFER: Nanos = Nanos(10_000_000_000);
+/// How long the next load of several is waited for.
+const MORE: Nanos = Nanos(30_000_000_000);
 /// Bytes of a folder that travel at once.
 const PART_BYTES: usize = 256 << 10;
 /// Complaints about messages that are told.
@@ -62,6 +65,10 @@ pub struct Agent<'a> {
     stop: &'a Stop,
     say: &'a mut dyn FnMut(&str),
     load: Option<AgentLoad>,
+    /// The folder of an earlier load, while it is fetched.
+    held: Option<HeldFolder>,
+    /// Until when another load of the same coordinator is waited for.
+    more_until: Option<Nanos>,
     /// When it last said how it is, and what it said.
     said: Option<(Nanos, AgentState)>,
     complaints: usize,
@@ -87,6 +94,8 @@ impl<'a> Agent<'a> {
             stop,
             say,
             load: None,
+            held: None,
+            more_until: None,
             said: None,
             complaints: 0,
             ended: None,
@@ -119,7 +128,8 @@ impl<'a> Agent<'a> {
             });
             return !is_offered;
         }
-        self.options.once && self.load.is_none() && self.ended.is_some()
+        let waits = self.held.is_some() || self.more_until.is_some_and(|until| now < until);
+        self.options.once && self.load.is_none() && self.ended.is_some() && !waits
     }
 
     fn take_event(&mut self, event: NatsEvent) {
@@ -178,7 +188,12 @@ impl<'a> Agent<'a> {
                 }
             }
             AgentOrder::Fetch { run, offset } => self.send_part(run, offset),
-            AgentOrder::Release { run } => self.release_load(&run),
+            AgentOrder::Release { run, more } => self.release_load(&run, more),
+            AgentOrder::ListHeld => {
+                let loads = held_loads(&self.options.runs_dir);
+                self.report(&AgentReport::Held { loads }, &[]);
+            }
+            AgentOrder::Offer { run } => self.offer_held(run),
         }
     }
 
@@ -285,6 +300,7 @@ impl<'a> Agent<'a> {
     /// Passes on what the load tells, and ends it with its lease.
     fn look_after_load(&mut self) {
         let now = wall_now(self.clock);
+        self.held = self.held.take().filter(|held| !held.is_stale(self.clock.now()));
         let Some(load) = &mut self.load else { return };
         let lease_over = load.since_lease(now);
         if lease_over.is_some() {
@@ -321,15 +337,51 @@ impl<'a> Agent<'a> {
         (self.say)(&sanitize_text(&text, false));
     }
 
+    /// Packs the folder of an earlier load. Not beside a load, which it would disturb.
+    fn offer_held(&mut self, run: String) {
+        let now = self.clock.now();
+        if self.held.as_ref().is_none_or(|held| held.run != run) {
+            let is_busy = self.load.as_ref().is_some_and(|load| load.phase != AgentPhase::Ended);
+            let packed = match is_busy {
+                true => Err("it is busy with a load".to_owned()),
+                false => HeldFolder::pack(&self.options.runs_dir, &run, now),
+            };
+            match packed {
+                Ok(held) => self.held = Some(held),
+                Err(why) => return self.report(&AgentReport::Refused { run, why }, &[]),
+            }
+        }
+        let Some(held) = &self.held else { return };
+        let folder = held.folder.offer.clone();
+        self.report(&AgentReport::Offered { run, folder }, &[]);
+    }
+
     fn send_part(&mut self, run: String, offset: u64) {
-        let Some(load) = self.own_load(&run) else { return };
-        match load.read_part(offset, PART_BYTES) {
+        let now = self.clock.now();
+        let held = self.held.as_mut().filter(|held| held.run == run);
+        let own = self.load.as_ref().filter(|load| load.run == run);
+        let folder = match held {
+            Some(held) => {
+                held.note_asked(now);
+                Some(&held.folder)
+            }
+            None => own.and_then(|load| load.folder.as_ref()),
+        };
+        let Some(folder) = folder else { return };
+        match folder.read_part(offset, PART_BYTES) {
             Ok(bytes) => self.report(&AgentReport::Part { run, offset }, &bytes),
             Err(e) => self.complain(&format!("read the packed folder: {e}")),
         }
     }
 
-    fn release_load(&mut self, run: &str) {
+    fn release_load(&mut self, run: &str, more: bool) {
+        self.held = self.held.take().filter(|held| held.run != run);
+        let waited = self.more_until.take().is_some();
+        self.more_until = more.then(|| self.clock.now() + MORE);
+        if waited && !more {
+            // It may have had too few sessions to do in all of them.
+            self.ended.get_or_insert(RunState::Done);
+        }
         let Some(load) = self.own_load(run) else { return };
         match load.phase {
             AgentPhase::Ended => self.load = None,
@@ -351,7 +403,7 @@ impl<'a> Agent<'a> {
             phase: load.map(|load| load.phase).unwrap_or_default(),
             run: load.map(|load| load.run.clone()),
             why: load.and_then(|load| load.why.clone()),
-            folder: load.and_then(|load| load.folder.clone()),
+            folder: load.and_then(|load| Some(load.folder.as_ref()?.offer.clone())),
         };
         let now = self.clock.now();
         let is_said =
@@ -375,9 +427,4 @@ fn target_text(target: &TargetOrder) -> String {
         Some(port) => format!(" {}:{port}", target.host),
         None => format!(" {}", target.host),
     }
-}
-
-/// Enough of a run's word to tell it from others.
-fn short_run(run: &str) -> String {
-    run.chars().take(6).collect()
 }

@@ -1,14 +1,14 @@
 //! One share of a load on a load machine: an ordinary run on a thread of its own, whose start is named from outside and which
 //! ends when its lease is over.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 use super::LONGEST_LEASE;
-use super::folder_pack::pack_folder;
+use super::folder_pack::OfferedFolder;
 use super::progress::report_interval;
-use super::wire::{AgentPhase, FolderOffer, IntervalReport, ShareOrder};
-use crate::archive::{RunCommand, RunState, file_sha256};
+use super::wire::{AgentPhase, IntervalReport, ShareOrder};
+use crate::archive::{RunCommand, RunState};
 use crate::base::{Clock as _, Nanos, RealClock, StartSignal, Stop, StopReason};
 use crate::experiment::{self, AgentOrigin, FinishedRun, RunListener, RunOrigin};
 use crate::plan::Plan;
@@ -33,7 +33,7 @@ pub(super) struct AgentLoad {
     /// Why it is there.
     pub(super) why: Option<String>,
     /// What can be fetched.
-    pub(super) folder: Option<FolderOffer>,
+    pub(super) folder: Option<OfferedFolder>,
     /// How far the run came, once it has ended.
     pub(super) reached: Option<RunState>,
     /// Its run folder, once it has ended.
@@ -45,7 +45,6 @@ pub(super) struct AgentLoad {
     signal: StartSignal,
     stop: Stop,
     news: Receiver<LoadNews>,
-    pack: Option<PathBuf>,
 }
 
 impl AgentLoad {
@@ -67,7 +66,9 @@ impl AgentLoad {
             command: RunCommand::Bench,
             agent: Some(AgentOrigin {
                 name: name.to_owned(),
+                load: order.run.clone(),
                 clock: clock.steered(order.clock_offset_ns),
+                clock_offset_ns: order.clock_offset_ns,
                 clock_bound: Nanos(order.clock_bound_ns),
             }),
             ..RunOrigin::default()
@@ -91,7 +92,6 @@ impl AgentLoad {
             signal,
             stop,
             news,
-            pack: None,
         };
         load.renew_lease(order.until_unix_ns, wall_now(clock));
         Ok(load)
@@ -159,48 +159,18 @@ impl AgentLoad {
             return;
         }
         self.dir = Some(finished.dir.clone());
-        match offer_folder(&finished.dir) {
-            Ok((offer, pack)) => (self.folder, self.pack) = (Some(offer), Some(pack)),
+        match OfferedFolder::pack(&finished.dir, "pack") {
+            Ok(folder) => self.folder = Some(folder),
             Err(e) => self.why = Some(format!("its folder can't be packed: {e}")),
         }
-    }
-
-    /// A part of the packed folder; empty behind its end.
-    ///
-    /// # Errors
-    /// When it can't be read.
-    pub(super) fn read_part(&self, offset: u64, most: usize) -> std::io::Result<Vec<u8>> {
-        use std::os::unix::fs::FileExt as _;
-        let Some(pack) = &self.pack else { return Ok(Vec::new()) };
-        let (file, mut bytes) = (std::fs::File::open(pack)?, vec![0; most]);
-        let mut count = 0;
-        loop {
-            match file.read_at(&mut bytes[count..], offset.saturating_add(count as u64))? {
-                0 => break,
-                more => count += more,
-            }
-        }
-        bytes.truncate(count);
-        Ok(bytes)
     }
 }
 
 impl Drop for AgentLoad {
-    /// The run folder stays; what was made of it to travel goes.
+    /// Nobody waits for it any more.
     fn drop(&mut self) {
         self.stop.set(StopReason::Interrupted);
-        let _ = self.pack.take().map(std::fs::remove_file);
     }
-}
-
-fn offer_folder(dir: &Path) -> std::io::Result<(FolderOffer, PathBuf)> {
-    let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let pack = dir.with_file_name(format!(".{name}.pack"));
-    // What an agent that was killed may have left.
-    let _ = std::fs::remove_file(&pack);
-    pack_folder(dir, &pack)?;
-    let (bytes, sha256) = (std::fs::metadata(&pack)?.len(), file_sha256(&pack)?);
-    Ok((FolderOffer { name, bytes, sha256 }, pack))
 }
 
 /// The wall time of a clock, now.

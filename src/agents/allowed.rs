@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::wire::TargetOrder;
+use crate::base::host_port::split_host_port;
 
 /// The port of a server unless told otherwise.
 const PORT: u16 = 3306;
@@ -22,22 +23,11 @@ impl AllowedTarget {
     pub fn parse(text: &str) -> Result<AllowedTarget, String> {
         let text = text.trim();
         let wrong = || format!("`{text}` is not HOST or HOST:PORT");
-        let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
-            Some(None) => return Err(wrong()),
-            Some(Some((host, ""))) => (host, None),
-            Some(Some((host, port))) => (host, Some(port.strip_prefix(':').ok_or_else(wrong)?)),
-            // More than one colon: an address of IPv6 alone.
-            None if text.matches(':').count() > 1 => (text, None),
-            None => match text.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (text, None),
-            },
-        };
-        if host.is_empty() || host.chars().any(|c| c.is_whitespace() || "/,*".contains(c)) {
+        let (host, port) = split_host_port(text).map_err(|_| wrong())?;
+        if host.chars().any(|c| c.is_whitespace() || "/,*".contains(c)) {
             return Err(wrong());
         }
-        let port = port.map(|port| port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong));
-        Ok(AllowedTarget { host: host.to_ascii_lowercase(), port: port.transpose()? })
+        Ok(AllowedTarget { host: host.to_ascii_lowercase(), port })
     }
 
     /// Whether this target is meant. Names are compared as they are written: one that means the same machine by another name

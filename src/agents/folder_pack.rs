@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::wire::FolderOffer;
+use crate::archive::file_sha256;
 use crate::base::private;
 
 /// Most files of a folder.
@@ -44,6 +46,58 @@ pub(super) fn pack_folder(dir: &Path, pack: &Path) -> io::Result<()> {
         }
     }
     out.flush()
+}
+
+/// A run folder, packed beside it for as long as this lives.
+#[derive(Debug)]
+pub(super) struct OfferedFolder {
+    /// What is told of it.
+    pub(super) offer: FolderOffer,
+    pack: PathBuf,
+}
+
+impl OfferedFolder {
+    /// Packs a run folder into a file with this ending: it may be packed for two purposes at once.
+    ///
+    /// # Errors
+    /// When something can't be read or written.
+    pub(super) fn pack(dir: &Path, ending: &str) -> io::Result<OfferedFolder> {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let pack = dir.with_file_name(format!(".{name}.{ending}"));
+        // What an agent that was killed may have left.
+        let _ = std::fs::remove_file(&pack);
+        let mut folder = OfferedFolder { offer: FolderOffer::default(), pack };
+        pack_folder(dir, &folder.pack)?;
+        let bytes = std::fs::metadata(&folder.pack)?.len();
+        let sha256 = file_sha256(&folder.pack)?;
+        folder.offer = FolderOffer { name, bytes, sha256 };
+        Ok(folder)
+    }
+
+    /// A part of it; empty behind its end.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub(super) fn read_part(&self, offset: u64, most: usize) -> io::Result<Vec<u8>> {
+        use std::os::unix::fs::FileExt as _;
+        let (file, mut bytes) = (File::open(&self.pack)?, vec![0; most]);
+        let mut count = 0;
+        loop {
+            match file.read_at(&mut bytes[count..], offset.saturating_add(count as u64))? {
+                0 => break,
+                more => count += more,
+            }
+        }
+        bytes.truncate(count);
+        Ok(bytes)
+    }
+}
+
+impl Drop for OfferedFolder {
+    /// The run folder stays; what was made of it to travel goes.
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.pack);
+    }
 }
 
 fn list_files(root: &Path, below: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -37,6 +37,8 @@ pub(super) struct Member {
     pub(super) asked: Option<(u64, Nanos)>,
     pub(super) fate: MemberFate,
     pub(super) folder: Option<FolderReader>,
+    /// The folder of an earlier load that it offers.
+    pub(super) offered: Option<FolderOffer>,
 }
 
 impl Member {
@@ -49,6 +51,7 @@ impl Member {
             asked: None,
             fate: MemberFate::Present,
             folder: None,
+            offered: None,
         }
     }
 

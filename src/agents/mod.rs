@@ -12,6 +12,7 @@ mod allowed;
 mod clock_offset;
 mod coordinator;
 mod folder_pack;
+mod held;
 mod link;
 mod member;
 mod progress;
@@ -23,9 +24,12 @@ use std::time::Duration;
 
 pub use agent::{Agent, AgentOptions};
 pub use allowed::AllowedTarget;
-pub use coordinator::{AgentsRequest, CollectedLoad, CollectedShare, Coordinator, LostShare};
+pub use coordinator::{
+    AgentsRequest, CollectedLoad, CollectedShare, Coordinator, LostShare, SeriesRequest,
+    ShareReader,
+};
 pub use link::{LinkOptions, open_link};
-pub use wire::{check_agent_name, portable_plan};
+pub use wire::{HeldLoad, check_agent_name, portable_plan, short_run};
 
 /// What an agent listens to.
 pub fn agent_subject(name: &str) -> String {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::member::Member;
 use super::wire::IntervalReport;
 use crate::archive::{hdr_base64, parse_hdr_base64};
 use crate::base::Nanos;
@@ -33,9 +34,34 @@ pub(super) struct ProgressSum {
     waiting: BTreeMap<u64, (Interval, BTreeSet<usize>)>,
     /// The first that was not given yet.
     next: u64,
+    /// What is added to all times, to be those of the coordinator's clock.
+    start: Nanos,
+    /// How many intervals each agent has told.
+    told: BTreeMap<usize, u64>,
 }
 
 impl ProgressSum {
+    /// Of a load that starts then.
+    pub(super) fn starting_at(start: Nanos) -> ProgressSum {
+        ProgressSum { start, ..ProgressSum::default() }
+    }
+
+    /// Who runs the load, and who is behind: `a1, a2 (3 intervals behind), a3 (lost)`.
+    pub(super) fn team_text(&self, team: &[Member]) -> String {
+        let most = self.told.values().copied().max().unwrap_or(0);
+        let one = |(number, member): (usize, &Member)| {
+            let behind = most - self.told.get(&number).copied().unwrap_or(0);
+            let state = match (member.is_present(), behind) {
+                (false, _) => " (lost)".to_owned(),
+                // One is always the first to tell.
+                (true, 0 | 1) => String::new(),
+                (true, behind) => format!(" ({behind} intervals behind)"),
+            };
+            format!("{}{state}", member.name)
+        };
+        team.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
+    }
+
     /// Takes the interval of an agent; one that is too late, there already or damaged is left out.
     pub(super) fn add_report(&mut self, agent: usize, report: &IntervalReport) {
         let response = match report.response.as_str() {
@@ -45,10 +71,13 @@ impl ProgressSum {
                 Err(_) => return,
             },
         };
+        let told = self.told.entry(agent).or_default();
+        *told = (*told).max(report.number.saturating_add(1));
         if report.number < self.next {
             return;
         }
-        let (began, ended) = (Nanos(report.began_ns), Nanos(report.ended_ns));
+        let at = |ns: u64| Nanos(self.start.0.saturating_add(ns));
+        let (began, ended) = (at(report.began_ns), at(report.ended_ns));
         let fresh = || {
             let mut interval = Interval::empty(began, ended);
             interval.classes.push(ClassTotals::default());
@@ -60,9 +89,8 @@ impl ProgressSum {
         }
         (sum.began, sum.ended) = (sum.began.min(began), sum.ended.max(ended));
         if let Some(class) = sum.classes.first_mut() {
-            // Bounds are the same, as the reader has seen.
-            let _ = response.map(|response| class.response.add(response));
-            class.failed.saturating_record_n(FAILED_NS, report.failed.min(u32::MAX.into()));
+            response.iter().for_each(|response| class.response.add(response));
+            class.failed.record_n(FAILED_NS, report.failed.min(u32::MAX.into()));
         }
         sum.in_flight = sum.in_flight.saturating_add(report.in_flight);
         sum.backlog = sum.backlog.saturating_add(report.backlog);

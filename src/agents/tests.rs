@@ -4,12 +4,13 @@ use proptest::prelude::*;
 
 use super::allowed::AllowedTarget;
 use super::clock_offset::ClockOffset;
+use super::member::Member;
 use super::progress::{ProgressSum, report_interval};
 use super::wire::*;
 use crate::archive::hdr_base64;
 use crate::base::Nanos;
 use crate::plan::{AddressPlan, Options, Plan, Protocol, TargetPlan, WorkloadPlan};
-use crate::recorder::{ClassTotals, Interval, new_histogram};
+use crate::recorder::{ClassTotals, Interval, SparseHistogram};
 use crate::workload::find_kind;
 
 #[test]
@@ -150,8 +151,8 @@ fn of_a_plan_only_the_load_travels() {
 fn interval(began: u64, times: &[u64]) -> Interval {
     let mut interval = Interval::empty(Nanos(began), Nanos(began + 1_000_000_000));
     let mut class = ClassTotals::default();
-    times.iter().for_each(|ns| class.response.record(*ns).unwrap());
-    class.failed.record(5_000).unwrap();
+    times.iter().for_each(|ns| class.response.record(*ns));
+    class.failed.record(5_000);
     interval.classes.push(class);
     interval.in_flight = 2;
     interval
@@ -180,5 +181,36 @@ fn intervals_of_agents_add_up() {
     assert_eq!(sum.take_ready(&[0]).map(|interval| interval.event_count()), Some(1));
     (2..8).for_each(|number| sum.add_report(0, &report(number, &[1])));
     assert!(sum.take_ready(&[0, 1]).is_some() && sum.take_ready(&[0, 1]).is_none());
-    assert_eq!(hdr_base64(&new_histogram()), "");
+    assert_eq!(hdr_base64(&SparseHistogram::default()), "");
+}
+
+#[test]
+fn words_of_loads_that_name_folders_are_digits_alone() {
+    assert!(is_load_word("0123456789abcdef0123456789abcdef"));
+    for word in ["", "ab", "../../../../../../etc/passwd/xxxx", &"é".repeat(16), &"a".repeat(33)] {
+        assert!(!is_load_word(word), "{word}");
+    }
+}
+
+#[test]
+fn who_is_behind_is_named() {
+    let member = |name: &str| Member::new(name, AgentState::default(), Nanos(0));
+    let mut team = vec![member("a1"), member("a2"), member("a3")];
+    let mut sum = ProgressSum::starting_at(Nanos(5_000));
+    let report = |number| IntervalReport {
+        number,
+        began_ns: number * 100,
+        ended_ns: (number + 1) * 100,
+        ..IntervalReport::default()
+    };
+    assert_eq!(sum.team_text(&team), "a1, a2, a3");
+    (0..4).for_each(|number| sum.add_report(0, &report(number)));
+    (0..3).for_each(|number| sum.add_report(1, &report(number)));
+    sum.add_report(2, &report(0));
+    assert_eq!(sum.team_text(&team), "a1, a2, a3 (3 intervals behind)");
+    team[2].lose("gone");
+    assert_eq!(sum.team_text(&team), "a1, a2, a3 (lost)");
+    // Times are the coordinator's.
+    let first = sum.take_ready(&[0, 1]).unwrap();
+    assert_eq!((first.began, first.ended), (Nanos(5_000), Nanos(5_100)));
 }

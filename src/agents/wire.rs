@@ -4,6 +4,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::archive::RunState;
 use crate::plan::{
     Mistake, Mistakes, OptionKind, OptionSpec, Plan, Protocol, TargetPlan, VariantPlan,
 };
@@ -66,7 +67,16 @@ pub(super) enum AgentOrder {
     /// Send this part of the folder.
     Fetch { run: String, offset: u64 },
     /// That was all.
-    Release { run: String },
+    Release {
+        run: String,
+        /// Whether the same coordinator has another load soon.
+        #[serde(default)]
+        more: bool,
+    },
+    /// Name the loads of which there are folders.
+    ListHeld,
+    /// Pack the folder of this load, to be fetched.
+    Offer { run: String },
 }
 
 /// A share of a load.
@@ -111,6 +121,10 @@ pub(super) enum AgentReport {
     Refused { run: String, why: String },
     /// An interval of its load is over.
     Progress { run: String, interval: IntervalReport },
+    /// The loads of which it keeps folders, the youngest first.
+    Held { loads: Vec<HeldLoad> },
+    /// The folder of an earlier load can be fetched.
+    Offered { run: String, folder: FolderOffer },
     /// A part of its folder; the bytes stand behind the line.
     Part { run: String, offset: u64 },
 }
@@ -160,6 +174,21 @@ pub(super) struct FolderOffer {
     pub(super) bytes: u64,
     /// SHA-256 of the pack, hexadecimal.
     pub(super) sha256: String,
+}
+
+/// A load of which an agent keeps the folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldLoad {
+    /// Whose load.
+    pub run: String,
+    /// Its name.
+    pub name: String,
+    /// Which share it is: `2/3`.
+    pub share: String,
+    /// When it was prepared, by the coordinator's clock, nanoseconds since 1970.
+    pub began_unix_ns: u64,
+    /// How far it came.
+    pub state: RunState,
 }
 
 /// One interval of an agent's load, for those who watch.
@@ -268,4 +297,14 @@ pub(super) fn target_order(target: &TargetPlan) -> Option<TargetOrder> {
         port: address.port.filter(|_| !is_socket),
         database: address.database.clone(),
     })
+}
+
+/// Whether this may be a load's word: it is part of a folder's name.
+pub(super) fn is_load_word(run: &str) -> bool {
+    run.len() == 32 && run.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Enough of a run's word to tell it from others.
+pub fn short_run(run: &str) -> String {
+    run.chars().take(6).collect()
 }

@@ -37,7 +37,7 @@ pub(super) fn words_command(name: &'static str, about: &'static str) -> Command 
         .action(ArgAction::Append)
         .trailing_var_arg(true)
         .allow_hyphen_values(true)
-        .help(format!("The words of {name}; `sweat {name}` lists them"));
+        .help(format!("The words of that program; `sweat {name} --help` lists them"));
     Command::new(name).about(about).disable_help_flag(true).arg(words)
 }
 

@@ -24,7 +24,7 @@ use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Plan, TargetPlan, W
 use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, Workload, WorkloadKind};
 use crate::{client, experiment, workload};
 
-pub(super) use args::{move_workload_first, name_bare_word};
+pub(super) use args::{COMMANDS, move_workload_first, name_bare_word};
 pub(super) use declared::{add_declared_options, name_set_words};
 pub(super) use lines::work_text;
 pub(super) use listener::TerminalListener;
@@ -181,7 +181,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         return super::run::print_steps(&plan, context);
     }
     match what {
-        "run" if agents::wants_agents(args) => agents::lead_agents(&plan, args, context),
+        "run" if agents::wants_agents(args) => {
+            agents::lead_agents(&plan, RunCommand::Bench, args, context)
+        }
         "run" => run_load(&plan, args, context)
             .map_err(|error| with_typed_server(error, &connection::typed_flags(args, context))),
         what => prepare_or_cleanup(what, &plan, args, context),

@@ -44,7 +44,7 @@ pub(super) fn command() -> Command {
 }
 
 fn add_search_flags(command: Command) -> Command {
-    let command = command.arg(agents::refused_flag());
+    let command = command.args(agents::agents_flags());
     let time = |name: &'static str, help: &'static str| {
         value_flag(name, "TIME").help_heading("Search").help(help)
     };
@@ -69,8 +69,10 @@ fn add_search_flags(command: Command) -> Command {
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = bench::split_workload(args);
-    agents::refuse_agents(args)?;
     let plan = plan_from_args(kind, args, context)?;
+    if agents::wants_agents(args) {
+        return agents::lead_agents(&plan, RunCommand::Capacity, args, context);
+    }
     let page = RunPage::open("capacity", args, context)?;
     let mut listener = StepLines::new(args, context, &plan, None).with_page(&page);
     let finished = experiment::run_plan(

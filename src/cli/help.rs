@@ -35,18 +35,24 @@ const AFTER_LOADS: &[&str] = &[super::arguments::OUTPUT_HEADING, "Checks"];
 /// The topic with all flags of the connection.
 const CONNECTING: &str = "connecting";
 
+/// The group whose names say all.
+const OTHER_PROGRAMS: &str = "As other programs do";
+
 /// Groups of commands in `sweat --help`; what is in none comes with the last.
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Measure",
         &[
             "demo", "bench", "micro", "run", "init", "sweep", "capacity", "waits", "watch",
-            "report", "compare", "agent", "merge", "runs", "explain", "mix",
+            "report", "compare", "agent", "agents", "merge", "runs", "explain", "mix",
         ],
     ),
     ("Warm", &["warm"]),
     ("Logs", &["digest", "replay", "ship"]),
-    ("As other programs do", &["sysbench", "slap", "http_load", "ab", "tpcc_load", "tpcc_start"]),
+    (
+        OTHER_PROGRAMS,
+        &["sysbench", "slap", "ycsb", "mysql-warmup", "http_load", "ab", "tpcc_load", "tpcc_start"],
+    ),
     ("Machine", &["doctor", "aa", "sandbox", "restore", "completion", "help"]),
 ];
 
@@ -137,7 +143,7 @@ pub(super) fn requested_help(typed: &[OsString]) -> Option<String> {
         return None;
     }
     // With the options of a script that is named.
-    let mut program = super::bench::add_declared_options(super::root_command(), typed);
+    let mut program = super::bench::add_declared_options(super::called_command(typed), typed);
     program.build();
     let (path, command) = named_command(&program, &words);
     let has_host = command.get_arguments().any(|arg| arg.get_short() == Some('h'));
@@ -201,7 +207,10 @@ pub(super) fn help_text(path: &[&str], command: &Command, extent: HelpExtent) ->
     let is_all = extent == HelpExtent::All;
     let is_load = heading_exists(command, "Load") && path != [FULL];
     match is_load && !is_all && !subcommands.is_empty() {
-        true => push_names(&mut text, heading, &subcommands),
+        true => {
+            let heading = format!("{heading} (`sweat {FULL} --help` describes them):");
+            push_names(&mut text, &heading, &subcommands);
+        }
         false => push_section(&mut text, heading, &subcommands),
     }
     let mut left_out = false;
@@ -258,14 +267,17 @@ fn push_groups(text: &mut String, program: &Command) {
             .get_subcommands()
             .filter(|command| n + 1 == GROUPS.len() && !is_grouped(command.get_name()));
         let rows: Vec<_> = listed.chain(others).filter(is_shown).map(command_row).collect();
-        push_section(text, title, &rows);
+        match *title == OTHER_PROGRAMS {
+            true => push_names(text, &format!("{title}:"), &rows),
+            false => push_section(text, title, &rows),
+        }
     }
 }
 
-/// Commands by name alone, described elsewhere.
+/// Commands by name alone.
 fn push_names(text: &mut String, heading: &str, rows: &[(String, String)]) {
     let names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
-    *text += &format!("\n{heading} (`sweat {FULL} --help` describes them):\n");
+    *text += &format!("\n{heading}\n");
     for line in wrap_words(&names.join(", "), WIDTH - 2) {
         *text += &format!("  {line}\n");
     }

@@ -40,6 +40,8 @@ pub(super) struct LoadHeader {
     pub(super) step: String,
     /// The steps of the plan that have ended, a line each.
     pub(super) ended_steps: Vec<String>,
+    /// The agents that run the load, and who is behind; empty if there are none.
+    pub(super) team: String,
     /// Seconds from the beginning of this step to the end of the plan.
     pub(super) left_s: Option<f64>,
 }
@@ -162,6 +164,11 @@ impl<'a> LoadDisplay<'a> {
         if let Some(view) = &mut self.view {
             view.set_outlook(outlook);
         }
+    }
+
+    /// Which agents run the load, and who is behind.
+    pub(super) fn set_team(&mut self, team: &str) {
+        team.clone_into(&mut self.header.team);
     }
 
     /// What the load is at.

@@ -69,6 +69,7 @@ mod watch_looks;
 mod watch_report;
 mod ycsb;
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -82,48 +83,51 @@ use mysql_warmup::WarmupCall;
 use tpcc_mysql::ProgramCall;
 use ycsb::YcsbCall;
 
-/// All commands, in the order of `sweat --help`: their words, and what they do.
+/// All commands, in the order of `sweat --help`: their names, their words, and what they do.
 const COMMANDS: &[CommandEntry] = &[
-    (demo::command, demo::run),
-    (bench::command, bench::run),
-    (run::command, run::run),
-    (init::command, init::run),
-    (sweep::command, sweep::run),
-    (capacity::command, capacity::run),
-    (aa::command, aa::run),
-    (doctor::command, doctor::run),
-    (sysbench::command, sysbench::run),
-    (micro::command, micro::run),
-    (mix::command, mix::run),
-    (slap::command, slap::run),
-    (http_load::command, http_load::run),
-    (ab::command, ab::run),
-    (tpcc_mysql::load_command, tpcc_mysql::load),
-    (tpcc_mysql::start_command, tpcc_mysql::start),
-    (warm::command, warm::run),
-    (waits::command, waits::run),
-    (watch::command, watch::run),
-    (replay::command, replay::run),
-    (report::command, report::run),
-    (runs::command, runs::run),
-    (compare::command, compare::run),
-    (merge::command, merge::run),
-    (agents::agent_command, agents::serve_as_agent),
-    (explain::command, explain::run),
-    (digest::command, digest::run),
-    (ship::command, ship::run),
-    (sandbox::command, sandbox::run),
-    (restore::command, restore::run),
-    (completion::command, completion::run),
-    (help::command, help::run),
+    ("demo", demo::command, demo::run),
+    ("bench", bench::command, bench::run),
+    ("run", run::command, run::run),
+    ("init", init::command, init::run),
+    ("sweep", sweep::command, sweep::run),
+    ("capacity", capacity::command, capacity::run),
+    ("aa", aa::command, aa::run),
+    ("doctor", doctor::command, doctor::run),
+    ("sysbench", sysbench::command, sysbench::run),
+    ("micro", micro::command, micro::run),
+    ("mix", mix::command, mix::run),
+    ("slap", slap::command, slap::run),
+    ("ycsb", ycsb::command, ycsb::run),
+    ("mysql-warmup", mysql_warmup::command, mysql_warmup::run),
+    ("http_load", http_load::command, http_load::run),
+    ("ab", ab::command, ab::run),
+    ("tpcc_load", tpcc_mysql::load_command, tpcc_mysql::load),
+    ("tpcc_start", tpcc_mysql::start_command, tpcc_mysql::start),
+    ("warm", warm::command, warm::run),
+    ("waits", waits::command, waits::run),
+    ("watch", watch::command, watch::run),
+    ("replay", replay::command, replay::run),
+    ("report", report::command, report::run),
+    ("runs", runs::command, runs::run),
+    ("compare", compare::command, compare::run),
+    ("merge", merge::command, merge::run),
+    ("agent", agents::agent_command, agents::serve_as_agent),
+    ("agents", agents::agents_command, agents::collect_loads),
+    ("explain", explain::command, explain::run),
+    ("digest", digest::command, digest::run),
+    ("ship", ship::command, ship::run),
+    ("sandbox", sandbox::command, sandbox::run),
+    ("restore", restore::command, restore::run),
+    ("completion", completion::command, completion::run),
+    ("help", help::command, help::run),
 ];
 
 /// The version; of a build from a checkout with its commit and that commit's date.
 const VERSION: &str = env!("SWEAT_VERSION");
 
-/// A command: its words for clap, and its deed.
+/// A command: its name, its words for clap, and its deed.
 type CommandEntry =
-    (fn() -> Command, fn(&ArgMatches, &CliContext) -> anyhow::Result<CommandOutcome>);
+    (&'static str, fn() -> Command, fn(&ArgMatches, &CliContext) -> anyhow::Result<CommandOutcome>);
 
 /// Runs the program.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
@@ -136,6 +140,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(exit) => return exit.into(),
     };
     let mut words = argv::parse_command_line(args);
+    let flags = LoadFlags::of_command(&words.args);
+    let takes_value = |flag: &str| flags.take_value(flag);
     bench::move_workload_first(&mut words.args, &takes_value);
     bench::name_bare_word(&mut words.args, &takes_value);
     bench::name_set_words(&mut words.args);
@@ -150,7 +156,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
     let result = signals::watch_signals(&context.stop).map_err(Into::into).and_then(|()| {
         wrong.map_or(Ok(()), Err)?;
-        let program = bench::add_declared_options(root_command(), &words.args);
+        let program = bench::add_declared_options(called_command(&words.args), &words.args);
         let mut program = context.defaults.apply_to(program);
         let matches = program
             .try_get_matches_from_mut(&words.args)
@@ -220,13 +226,31 @@ fn translate_call(args: Vec<OsString>) -> Result<Vec<OsString>, CommandOutcome> 
 
 /// Names of all commands, for the test that the documentation mentions each.
 pub fn command_names() -> Vec<&'static str> {
-    let names = COMMANDS.iter().map(|(command, _)| command().get_name().to_owned());
-    names.map(|name| -> &'static str { name.leak() }).collect()
+    COMMANDS.iter().map(|(name, ..)| *name).collect()
 }
 
 /// The whole command line.
 fn root_command() -> Command {
-    let mut program = Command::new("sweat")
+    let commands = COMMANDS.iter().map(|(_, command, _)| with_help(command()));
+    bare_program().subcommands(commands)
+}
+
+/// The command line with the words of the command that is called, and no more than the names of the others: the words of all
+/// take 30 ms and 10 MiB.
+fn called_command(args: &[OsString]) -> Command {
+    let named = |name: &str| args.get(1).is_some_and(|word| word == name);
+    if !COMMANDS.iter().any(|(name, ..)| named(name)) {
+        return root_command();
+    }
+    let commands = COMMANDS.iter().map(|(name, command, _)| match named(name) {
+        true => with_help(command()),
+        false => Command::new(*name),
+    });
+    bare_program().subcommands(commands)
+}
+
+fn bare_program() -> Command {
+    Command::new("sweat")
         .version(VERSION)
         .about("Load tester, warmer and replayer for MySQL and MariaDB")
         .override_usage("sweat COMMAND [OPTIONS]")
@@ -235,11 +259,7 @@ fn root_command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .infer_long_args(true)
-        .arg(help_flag());
-    for (command, _) in COMMANDS {
-        program = program.subcommand(with_help(command()));
-    }
-    program
+        .arg(help_flag())
 }
 
 /// The whole command line, with all that clap adds to it.
@@ -278,19 +298,34 @@ fn examples_of(help: &str, words: &str) -> String {
     format!("Examples:\n{}", found.join("\n"))
 }
 
-/// Whether the word after this flag is its value: `-u bob`, but not `--user=bob`.
-fn takes_value(flag: &str) -> bool {
-    let name = flag.trim_start_matches('-');
-    let takes = |command: &Command| {
-        command.get_arguments().any(|arg| {
-            let named = arg.get_long() == Some(name)
-                || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
-                || arg.get_short().is_some_and(|c| name == c.to_string());
-            named && arg.get_action().takes_values() && !arg.is_require_equals_set()
-        })
-    };
-    let commands = [bench::command(), sweep::command(), capacity::command(), waits::command()];
-    commands.iter().any(|command| takes(command) || command.get_subcommands().any(takes))
+/// The flags of a command that runs loads, looked up before its words are read.
+struct LoadFlags {
+    name: Option<&'static str>,
+    command: OnceCell<Command>,
+}
+
+impl LoadFlags {
+    fn of_command(args: &[OsString]) -> LoadFlags {
+        let named = |word: &OsString| bench::COMMANDS.iter().find(|name| word == *name);
+        LoadFlags { name: args.iter().find_map(named).copied(), command: OnceCell::new() }
+    }
+
+    /// Whether the word after this flag is its value: `-u bob`, but not `--user=bob`.
+    fn take_value(&self, flag: &str) -> bool {
+        let entry = COMMANDS.iter().find(|(name, ..)| Some(*name) == self.name);
+        let Some((_, command, _)) = entry else { return false };
+        let command = self.command.get_or_init(command);
+        let name = flag.trim_start_matches('-');
+        let takes = |command: &Command| {
+            command.get_arguments().any(|arg| {
+                let named = arg.get_long() == Some(name)
+                    || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+                    || arg.get_short().is_some_and(|c| name == c.to_string());
+                named && arg.get_action().takes_values() && !arg.is_require_equals_set()
+            })
+        };
+        takes(command) || command.get_subcommands().any(takes)
+    }
 }
 
 /// `-h` is the host, as in every mysql client, so help is `--help` and `-?`.
@@ -300,9 +335,9 @@ fn help_flag() -> Arg {
 
 fn run_command(matches: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (name, args) = matches.subcommand().expect("clap asks for a command");
-    let (_, run) = COMMANDS
+    let (.., run) = COMMANDS
         .iter()
-        .find(|(command, _)| command().get_name() == name)
+        .find(|(known, ..)| *known == name)
         .expect("clap knows only the commands in the list");
     check::check_args(args)?;
     // A completion is asked for at every TAB: it looks, and leaves all as it is.

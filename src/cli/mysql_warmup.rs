@@ -4,6 +4,11 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
+use clap::{ArgMatches, Command};
+
+use super::arguments::words_command;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::option_file::{OptionFileChoice, read_option_files};
 
 const NAME: &str = "mysql-warmup";
@@ -26,6 +31,17 @@ options are those of `sweat warm scan`, which this is, with --plain.
 Examples:
   mysql-warmup -u root -d shop
 ";
+
+pub(super) fn command() -> Command {
+    words_command(NAME, "Warm a database as mysql-warmup does")
+        .after_help("Examples:\n  sweat mysql-warmup -u root -d shop")
+}
+
+/// Says how it is called: its words were looked for behind the program's name.
+pub(super) fn run(_: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    context.print_output(HELP)?;
+    Ok(CommandOutcome::Usage)
+}
 
 /// What the words come to.
 #[derive(Debug, PartialEq, Eq)]

@@ -270,6 +270,9 @@ fn beat_figures(
     let times = [("p50", beat.p50_s), ("p99", beat.p99_s), ("longest", beat.max_s)];
     figures.extend(times.into_iter().filter_map(|(name, s)| Some((name, format_time(s?)))));
     figures.push(("failed", format_count(stats.error_count())));
+    if !header.team.is_empty() {
+        figures.push(("agents", header.team.clone()));
+    }
     if beat.backlog > 0 {
         figures.push(("backlog", format_count(beat.backlog)));
     }

@@ -36,10 +36,10 @@ pub(super) fn add_present_flags(command: Command) -> Command {
             value_flag("save-baseline", "NAME")
                 .hide_short_help(true)
                 .help("Keep this run under a name, for --base NAME"),
-            value_flag("allow", "ID")
-                .action(ArgAction::Append)
-                .hide_short_help(true)
-                .help("Accept this caveat: still shown, but it does not void the run"),
+            value_flag("allow", "ID").action(ArgAction::Append).hide_short_help(true).help(
+                "Accept this caveat: still shown, but it does not void the run. Or a word of \
+                     consent: set-global, ps-setup, logging",
+            ),
         ]
         .map(|arg| arg.help_heading(OUTPUT_HEADING)),
     )

@@ -70,7 +70,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     apply_workload_workers(&mut plan, context)?;
     replay::consent_on_sandbox(&mut plan)?;
     if agents::wants_agents(args) {
-        return agents::lead_agents(&plan, args, context);
+        return agents::lead_agents(&plan, RunCommand::Run, args, context);
     }
     let quiet = args.get_flag("quiet");
     if plan.variants.len() > 1 && !quiet {

@@ -202,7 +202,8 @@ fn parse_turn_on(args: &ArgMatches) -> Result<Option<(Nanos, SlowLogRequest)>, M
         let hint = "name a time, as in --turn-on for=10m,long_query_time=0";
         wrong("a log that is never switched off fills the disk".to_owned(), hint)
     })?;
-    let asked = SlowLogRequest { variables, is_table: args.get_flag("table") };
+    let asked =
+        SlowLogRequest { variables, is_table: args.get_flag("table"), ..SlowLogRequest::default() };
     asked.check_names()?;
     if !args.contains_id("allow") {
         let why = "changes the server's global variables, which needs consent";
@@ -255,6 +256,13 @@ impl ShipRun {
                 let consent = Consent::from_flag(&format!("--allow {}", logging::ALLOW));
                 let on = EnabledSlowLog::switch_on(target, &consent, how, &context.stop)?;
                 on.notes.iter().for_each(|note| context.print_message(note));
+                if on.open_sessions > 0 {
+                    context.print_message(&format!(
+                        "{} sessions were already open: each keeps its old long_query_time until \
+                         it reconnects, so their statements may be missing",
+                        on.open_sessions
+                    ));
+                }
                 let (time_text, journal) = (show_time((*time).into()), on.journal_path().display());
                 let what = match on.was_on {
                     true => format!("the slow log was on and stays on; changed for {time_text}"),

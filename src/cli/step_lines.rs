@@ -181,6 +181,10 @@ impl RunListener for StepLines<'_> {
         self.display.set_outlook(outlook);
     }
 
+    fn team_changed(&mut self, team: &str) {
+        self.display.set_team(team);
+    }
+
     fn sample_taken(&mut self, sample: &ProbeSample) {
         self.display.add_sample(sample);
     }

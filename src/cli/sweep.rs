@@ -33,7 +33,7 @@ pub(super) fn command() -> Command {
 }
 
 fn add_sweep_flags(command: Command) -> Command {
-    command.arg(agents::refused_flag()).args([
+    command.args(agents::agents_flags()).args([
         positional_arg("axis", "AXIS=V1,V2,..")
             .help("What to vary: threads, rate, or a setting of the server"),
         value_flag("blocks", "N").help("Repeat the sweep, each time in another order [default: 1]"),
@@ -43,11 +43,13 @@ fn add_sweep_flags(command: Command) -> Command {
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = bench::split_workload(args);
-    agents::refuse_agents(args)?;
     let plan = plan_from_args(kind, args, context)?;
     if args.get_flag("dry-run") {
         context.print_output(&steps_text(&plan))?;
         return Ok(CommandOutcome::Done);
+    }
+    if agents::wants_agents(args) {
+        return agents::lead_agents(&plan, RunCommand::Sweep, args, context);
     }
     let page = RunPage::open("sweep", args, context)?;
     let mut listener = StepLines::new(args, context, &plan, None).with_page(&page);

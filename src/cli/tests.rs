@@ -16,6 +16,26 @@ fn clap_finds_no_contradiction() {
 }
 
 #[test]
+fn commands_have_the_names_in_the_list() {
+    for (name, command, _) in COMMANDS {
+        assert_eq!(command().get_name(), *name);
+    }
+}
+
+#[test]
+fn the_words_of_a_call_are_those_of_the_whole_command_line() {
+    let call = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+    for words in [&["sweat", "bench", "null", "--threads=2"][..], &["sweat", "nosuch"], &["sweat"]]
+    {
+        let read = |program: Command| match program.try_get_matches_from(call(words)) {
+            Ok(matches) => format!("{:?}", matches.subcommand_name()),
+            Err(error) => format!("{:?} {error}", error.kind()),
+        };
+        assert_eq!(read(called_command(&call(words))), read(root_command()), "{words:?}");
+    }
+}
+
+#[test]
 fn every_help_ends_with_examples() {
     let mut wrong = Vec::new();
     let mut seen = 0;

@@ -22,7 +22,7 @@ use crate::base::units::{ByteSize, parse_share, show_bytes, show_duration, show_
 use crate::client::Target;
 use crate::experiment::{FinishedWatch, WatchListener, run_watch};
 use crate::plan::{DEFAULT_RUNS_DIR, Mistake, Trigger, WatchLimits, WatchPlan};
-use crate::probe::{ProbeSample, find_probes};
+use crate::probe::{CLASSIC_PROBES, ProbeSample, find_probes};
 use crate::server::sandbox::ProcessId;
 
 /// Lines that are kept while the view stands there.
@@ -87,6 +87,7 @@ pub(super) fn command() -> Command {
              sweat watch --while-file /tmp/watching --probes status,host\n  \
              sweat watch --when 'Threads_running > 50 for 3s' --keep 7d --max-disk 1G\n  \
              sweat watch --when 'processlist(Waiting for table) > 5' --pid 4711\n  \
+             sweat watch --when 'p99 > 20ms for 3s' --pause 10m\n  \
              sweat watch --classic /var/tmp/capture",
         );
     connection::add_address_flags(command)
@@ -136,6 +137,12 @@ fn plan_from_args(args: &ArgMatches) -> anyhow::Result<WatchPlan> {
     let probes: Vec<String> = args.get_many("probes").into_iter().flatten().cloned().collect();
     if let Err(mistake) = find_probes(&probes) {
         reader.add_mistake(mistake);
+    }
+    let is_classic = |name: &String| CLASSIC_PROBES.contains(&name.as_str());
+    if args.contains_id("classic") && !probes.is_empty() && !probes.iter().any(is_classic) {
+        let why = format!("these files hold {}, and --probes has none", CLASSIC_PROBES.join(", "));
+        reader
+            .add_mistake(Mistake::new("--classic", why).hint("name one of them, or leave it out"));
     }
     let mut check_least = |flag: &str, time: Duration, least: Duration| {
         if time < least {

@@ -15,19 +15,19 @@ use crate::plan::Mistake;
 use crate::report::{ReportDetail, truncate_text};
 
 /// Looks that are further away show another state.
-const REACH_NS: u64 = 3600 * 1_000_000_000;
+pub(super) const REACH_NS: u64 = 3600 * 1_000_000_000;
 /// Columns of a page.
 const WIDTH: usize = 80;
 
 /// The nearest look of each probe, with the wall time at which it was planned.
-type NearestLooks = BTreeMap<String, (u64, SampleRecord)>;
+pub(super) type NearestLooks = BTreeMap<String, (u64, SampleRecord)>;
 
 /// Prints them; `-v` does not cut long lines.
 ///
 /// # Errors
 /// When the format can't show them, there is none, or they can't be printed.
 pub(super) fn show_looks(
-    mut reader: WatchReader,
+    find: impl FnOnce() -> anyhow::Result<NearestLooks>,
     at_unix_ns: u64,
     format: &str,
     args: &ArgMatches,
@@ -41,7 +41,7 @@ pub(super) fn show_looks(
         let mistake = Mistake::new(format!("--format {format}"), why);
         return Err(mistake.hint("--format text or json").into());
     }
-    let looks = nearest_looks(&mut reader, at_unix_ns);
+    let looks = find()?;
     if looks.is_empty() {
         let why = format!("no look is within an hour of {}", clock_text(at_unix_ns));
         return Err(Mistake::new("--at", why).hint("`sweat report` shows the time it has").into());
@@ -54,7 +54,8 @@ pub(super) fn show_looks(
     context.print_output(&text)
 }
 
-fn nearest_looks(reader: &mut WatchReader, at_unix_ns: u64) -> NearestLooks {
+/// Those of a watch.
+pub(super) fn nearest_looks(reader: &mut WatchReader, at_unix_ns: u64) -> NearestLooks {
     let span = at_unix_ns.saturating_sub(REACH_NS)..at_unix_ns.saturating_add(REACH_NS);
     let mut looks = NearestLooks::new();
     reader.for_each_sample(&span, &mut |segment, sample| {

@@ -13,10 +13,12 @@ use super::exit::CommandOutcome;
 use super::present;
 use super::report::write_report;
 use super::run_names::run_mistake;
-use super::watch_looks::show_looks;
+use super::watch_looks::{REACH_NS, nearest_looks, show_looks};
+use crate::analysis::number_format::format_plural;
 use crate::analysis::{WatchFindings, WatchTable, analyse_watch};
 use crate::archive::{
-    ClassicStamp, WatchEventKind, WatchReader, is_run_folder, read_foreign_watch, status_look_text,
+    ClassicFiles, ClassicStamp, SampleRecord, WatchEventKind, WatchReader, classic_look,
+    is_run_folder, read_classic_looks, read_foreign_watch, status_look_text,
 };
 use crate::base::RealClock;
 use crate::base::calendar::days_from_civil;
@@ -61,10 +63,15 @@ pub(super) fn report_watch(
     let watched = watched_time(&reader);
     if text_arg(args, "at").is_some() {
         let at = typed_moment(args, watched)?;
-        show_looks(reader, at, format, args, context)?;
+        let find = || Ok(nearest_looks(&mut reader, at));
+        show_looks(find, at, format, args, context)?;
         return Ok(Some(CommandOutcome::Done));
     }
     let span = typed_span(args, watched)?;
+    if let Some(folder) = classic_folder(format, args) {
+        write_classic_files(dir, &span, folder, context)?;
+        return Ok(Some(CommandOutcome::Done));
+    }
     let raw = match format == CLASSIC {
         true => Some(classic_text(&mut reader, &span)),
         false => None,
@@ -90,12 +97,23 @@ pub(super) fn report_foreign(
     let read = read_foreign_watch(path).with_context(|| format!("read {}", path.display()))?;
     let Some(foreign) = read else { return Ok(None) };
     check_words(format, args)?;
-    if text_arg(args, "at").is_some() || format == CLASSIC {
-        let why = "the samples of another tool are shown as intervals only";
+    if format == CLASSIC || (text_arg(args, "at").is_some() && foreign.is_apart) {
+        let why = "these samples of another tool are shown as intervals only";
         return Err(Mistake::new("--at or --format classic", why).hint("leave it out").into());
     }
     let times = || foreign.samples.iter().map(|(_, sample)| sample.planned_ns);
     let watched = times().min().unwrap_or_default()..times().max().unwrap_or_default();
+    if text_arg(args, "at").is_some() {
+        let at = typed_moment(args, watched)?;
+        let find = || {
+            let looks = read_classic_looks(path, at, REACH_NS)?;
+            let named =
+                looks.into_iter().map(|(planned, look)| (look.probe.clone(), (planned, look)));
+            Ok(named.collect())
+        };
+        show_looks(find, at, format, args, context)?;
+        return Ok(Some(CommandOutcome::Done));
+    }
     let span = typed_span(args, watched)?;
     let mut table = match foreign.is_apart {
         true => WatchTable::of_collections(),
@@ -212,24 +230,88 @@ fn typed_moment(args: &ArgMatches, watched: Range<u64>) -> anyhow::Result<u64> {
     Ok(resolve_span(typed_time(args, "at")?, None, watched, offset_s).start)
 }
 
-/// The samples of the status behind lines `TS`.
-fn classic_text(reader: &mut WatchReader, span: &Range<u64>) -> String {
-    let (mut text, mut loads) = (String::new(), BTreeMap::new());
-    reader.for_each_sample(span, &mut |segment, sample| {
-        let tick = segment.origin_unix_ns.saturating_add(sample.planned_ns);
+/// The folder that hourly files shall go to.
+fn classic_folder<'a>(format: &str, args: &'a ArgMatches) -> Option<&'a Path> {
+    let path = text_arg(args, "output").filter(|path| format == CLASSIC && *path != "-")?;
+    (path.ends_with('/') || Path::new(path).is_dir()).then(|| Path::new(path))
+}
+
+/// Load averages of this machine, by the tick at which they were read.
+#[derive(Default)]
+struct LoadAverages(BTreeMap<u64, [f64; 3]>);
+
+impl LoadAverages {
+    fn take(&mut self, tick: u64, sample: &SampleRecord) {
         let names = ["load.over_1_min", "load.over_5_min", "load.over_15_min"];
         let numbers = names.map(|name| sample.numbers.get(name).copied());
         if let [Some(one), Some(five), Some(fifteen)] = numbers {
-            loads.insert(tick, [one, five, fifteen]);
+            self.0.insert(tick, [one, five, fifteen]);
         }
+    }
+
+    fn stamp(&self, tick: u64, unix_ns: u64) -> ClassicStamp {
+        let load = self.0.get(&tick).copied().unwrap_or_default();
+        ClassicStamp { unix_ns, uptime_s: 0.0, load }
+    }
+}
+
+/// The samples of the status behind lines `TS`.
+fn classic_text(reader: &mut WatchReader, span: &Range<u64>) -> String {
+    let (mut text, mut loads) = (String::new(), LoadAverages::default());
+    reader.for_each_sample(span, &mut |segment, sample| {
+        let tick = segment.origin_unix_ns.saturating_add(sample.planned_ns);
+        loads.take(tick, &sample);
         if sample.numbers.contains_key("Queries") {
-            let load = loads.get(&tick).copied().unwrap_or_default();
             let unix_ns = segment.origin_unix_ns.saturating_add(sample.began_ns);
-            let stamp = ClassicStamp { unix_ns, uptime_s: 0.0, load };
-            text += &status_look_text(&stamp, &sample.numbers);
+            text += &status_look_text(&loads.stamp(tick, unix_ns), &sample.numbers);
         }
     });
     text
+}
+
+/// Writes what was kept of status, InnoDB and sessions as the hourly files of a capture script.
+fn write_classic_files(
+    dir: &Path,
+    span: &Range<u64>,
+    folder: &Path,
+    context: &CliContext,
+) -> anyhow::Result<()> {
+    let open = || WatchReader::open(dir).map_err(|e| run_mistake(&e));
+    let interval_s = open()?.and_then(|reader| find_in_span(reader, span).interval_s);
+    // Looks are never quite as far apart as their ticks.
+    let every_s = (interval_s.unwrap_or(1.0) * 10.0).round().max(1.0) / 10.0;
+    let files = ClassicFiles::create(folder, every_s)?;
+    let (mut looks, mut failed, mut loads) = (0, None, LoadAverages::default());
+    let mut hour = None;
+    let Some(mut reader) = open()? else { return Ok(()) };
+    reader.for_each_sample(span, &mut |segment, sample| {
+        let tick = segment.origin_unix_ns.saturating_add(sample.planned_ns);
+        loads.take(tick, &sample);
+        let Some(look) = classic_look(&sample).filter(|_| failed.is_none()) else { return };
+        let unix_ns = segment.origin_unix_ns.saturating_add(sample.began_ns);
+        let paths = files.paths_at(unix_ns);
+        if hour.as_ref() != Some(&paths) {
+            failed = paths.iter().find(|path| path.exists()).map(|path| taken_mistake(path).into());
+            hour = Some(paths);
+        }
+        if failed.is_none() {
+            looks += 1;
+            let written = files.append_look(&loads.stamp(tick, unix_ns), &look);
+            failed = written.err().map(anyhow::Error::from);
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let looks = format_plural(looks, "look", "looks");
+    context.print_message(&format!("wrote {looks} to {}", folder.display()));
+    Ok(())
+}
+
+/// Samples are not put behind others.
+fn taken_mistake(path: &Path) -> Mistake {
+    let why = format!("{} is there already", path.display());
+    Mistake::new("--output", why).hint("name an empty folder")
 }
 
 /// What the span holds.

@@ -4,6 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write as _;
 
+use clap::{ArgMatches, Command};
+
+use super::arguments::words_command;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
+use crate::base::host_port::split_host_port;
 use crate::workload::mix::parse_properties;
 
 const NAME: &str = "ycsb";
@@ -36,6 +42,20 @@ Examples:
 const PASSWORDS: [&str; 2] = ["db.passwd", "mysql.password"];
 /// Words of the Java program that say nothing here, with a value behind them.
 const PASSED_OVER: [&str; 6] = ["-cp", "-jvm-args", "-l", "-label", "-db", "-classpath"];
+
+pub(super) fn command() -> Command {
+    words_command(NAME, "Run YCSB's command line on sweat's engines").after_help(
+        "Examples:\n  \
+         sweat ycsb load jdbc -P workloads/workloada -p db.url=jdbc:mysql://db1/test\n  \
+         sweat ycsb run jdbc -P workloads/workloada -P db.properties -threads 8",
+    )
+}
+
+/// Says how it is called: its words were looked for behind the program's name.
+pub(super) fn run(_: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    context.print_output(HELP)?;
+    Ok(CommandOutcome::Usage)
+}
 
 /// What the words come to.
 #[derive(Debug, PartialEq, Eq)]
@@ -217,9 +237,16 @@ fn server_args<'p>(of: &dyn Fn(&str) -> Option<&'p str>) -> Result<Vec<String>, 
         };
         let place = place.split('?').next().unwrap_or_default();
         let (server, database) = place.split_once('/').unwrap_or((place, ""));
-        let (host, port) = server.rsplit_once(':').unwrap_or((server, ""));
-        add("host", Some(host));
-        add("port", Some(port));
+        let (host, port) = match server {
+            "" => (None, None),
+            _ => {
+                let place = split_host_port(server);
+                let (host, port) = place.map_err(|why| format!("db.url: {why}"))?;
+                (Some(host), port.map(|port| port.to_string()))
+            }
+        };
+        add("host", host);
+        add("port", port.as_deref());
         add("database", Some(database));
     }
     for (flag, names) in [

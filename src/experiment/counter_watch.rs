@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::run_context::RunContext;
+use super::statement_log::StatementLog;
 use super::system::SystemUnderTest;
 use crate::archive::{CounterLook, DigestsRecord, finite_counters};
 use crate::base::reactor::block_on;
@@ -16,6 +17,7 @@ use crate::plan::Plan;
 use crate::probe::digests::{DigestSnapshot, SOURCE, read_digests};
 use crate::probe::{LOOK, ProbeError, cost_counters, measure_own_cost};
 use crate::recorder::Interval;
+use crate::server::logging::ALLOW;
 
 /// Time between two looks is at least this share of the load's length so far, so that a load of days has some thousands.
 const LEAST_SHARE: f64 = 1.0 / 600.0;
@@ -137,24 +139,74 @@ pub(super) fn record_own_cost(plan: &Plan, environment: &SystemUnderTest, run: &
     });
 }
 
-/// The statements that the server counted before a load, or why it counts none.
-pub(super) struct DigestWatch(Result<DigestSnapshot, String>);
+/// Whether the slow log may tell what the server doesn't count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogUse {
+    /// Nobody has allowed it.
+    Never,
+    /// For the first time in this run.
+    First,
+    /// Again.
+    Again,
+}
+
+/// Where the statements of a load come from.
+pub(super) enum DigestWatch {
+    /// Those that the server counted before the load.
+    Counted(DigestSnapshot),
+    /// What it logs.
+    Logged(Box<StatementLog>),
+    /// Why there are none.
+    Nothing(String),
+}
 
 impl DigestWatch {
     /// Before the load.
-    pub(super) fn start(session: &mut Session) -> DigestWatch {
-        DigestWatch(read_digests(session))
+    pub(super) fn start(
+        session: &mut Session,
+        environment: &SystemUnderTest,
+        run: &RunContext<'_>,
+        log: LogUse,
+    ) -> DigestWatch {
+        let why = match read_digests(session) {
+            Ok(before) => return DigestWatch::Counted(before),
+            Err(why) if log == LogUse::Never => {
+                let hint = format!("--allow {ALLOW} takes them from the slow log");
+                return DigestWatch::Nothing(format!("{why}; {hint}"));
+            }
+            Err(why) => why,
+        };
+        match StatementLog::start(environment, run, log == LogUse::First) {
+            Ok(log) => DigestWatch::Logged(Box::new(log)),
+            Err(e) => DigestWatch::Nothing(format!("{why}, and so is the slow log: {e:#}")),
+        }
     }
 
     /// After the load: what it added.
-    pub(super) fn stop(self, session: &mut Session) -> DigestsRecord {
-        let source = SOURCE.to_owned();
-        let both = self.0.and_then(|before| Ok((before, read_digests(session)?)));
-        match both {
-            Ok((before, after)) => {
-                DigestsRecord { source, why_not: None, statements: after.rises_since(&before) }
+    ///
+    /// # Errors
+    /// When a log could not be put back as it was.
+    pub(super) fn stop(
+        self,
+        session: Option<&mut Session>,
+        run: &RunContext<'_>,
+    ) -> anyhow::Result<DigestsRecord> {
+        let counted = |found: Result<_, String>| {
+            let (statements, why_not) = match found {
+                Ok(statements) => (statements, None),
+                Err(why) => (Vec::new(), Some(why)),
+            };
+            DigestsRecord { source: SOURCE.to_owned(), why_not, statements }
+        };
+        match (self, session) {
+            (DigestWatch::Logged(log), _) => log.stop(run),
+            (DigestWatch::Nothing(why), _) => Ok(counted(Err(why))),
+            (DigestWatch::Counted(_), None) => {
+                Ok(counted(Err("the server did not answer after the load".to_owned())))
             }
-            Err(why) => DigestsRecord { source, why_not: Some(why), statements: Vec::new() },
+            (DigestWatch::Counted(before), Some(session)) => {
+                Ok(counted(read_digests(session).map(|after| after.rises_since(&before))))
+            }
         }
     }
 }
@@ -173,19 +225,29 @@ impl CostWatch {
         environment: &SystemUnderTest,
         pid: Option<u32>,
         run: &RunContext<'_>,
+        log: LogUse,
     ) -> CostWatch {
-        let digests = session.filter(|session| session.is_usable()).map(DigestWatch::start);
+        let session = session.filter(|session| session.is_usable());
+        let digests = session.map(|s| DigestWatch::start(s, environment, run, log));
         let target = environment.target().filter(|_| digests.is_some());
         let counters = target.and_then(|t| CounterWatch::start(t, pid, run.clock, run.stop));
         CostWatch { counters, digests }
     }
 
     /// Ends: the statements of the load go into the run folder.
-    pub(super) fn stop(self, session: Option<&mut Session>, run: &RunContext<'_>, trial: &str) {
+    ///
+    /// # Errors
+    /// As `DigestWatch::stop`.
+    pub(super) fn stop(
+        self,
+        session: Option<&mut Session>,
+        run: &RunContext<'_>,
+        trial: &str,
+    ) -> anyhow::Result<()> {
         let session = session.filter(|session| session.is_usable());
-        if let (Some(digests), Some(session)) = (self.digests, session) {
-            let found = digests.stop(session);
-            run.lock_writer().write_digests(trial, &found);
-        }
+        let Some(digests) = self.digests else { return Ok(()) };
+        let found = digests.stop(session, run)?;
+        run.lock_writer().write_digests(trial, &found);
+        Ok(())
     }
 }

@@ -102,7 +102,7 @@ fn measure_own_limits(
         ("ours.ceiling_per_s".to_owned(), fast.total.event_count() as f64 / seconds),
         ("ours.late_p50_ns".to_owned(), late(0.5)),
         ("ours.late_p99_ns".to_owned(), late(0.99)),
-        ("ours.late_max_ns".to_owned(), paced.total.lateness.max() as f64),
+        ("ours.late_max_ns".to_owned(), paced.total.lateness.max_ns() as f64),
     ])
 }
 

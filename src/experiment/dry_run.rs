@@ -66,8 +66,7 @@ fn describe_background(plan: &Plan) -> DryRunStep {
         }
     }
     for probe in PROBES {
-        let is_wanted =
-            plan.probes.names.is_empty() || plan.probes.names.iter().any(|name| name == probe.name);
+        let is_wanted = probe.is_asked_by(&plan.probes.names);
         let is_there = !probe.needs_server || has_target(plan);
         if is_wanted && is_there {
             let rhythm = match probe.schedule {

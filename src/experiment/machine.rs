@@ -14,7 +14,7 @@ pub(super) fn host_facts() -> BTreeMap<String, String> {
         format!("{} {}", text(uname.sysname()), text(uname.release())),
     );
     facts.insert("machine".to_owned(), text(uname.machine()));
-    facts.insert("name".to_owned(), text(uname.nodename()));
+    facts.insert("name".to_owned(), kernel::host_name());
     facts.insert("cpus".to_owned(), kernel::core_count().to_string());
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     if let Some(model) = field_value(&read("/proc/cpuinfo"), "model name") {

@@ -27,6 +27,7 @@ mod settings;
 mod settle;
 mod share;
 mod slap;
+mod statement_log;
 mod steps;
 mod sweep;
 mod system;
@@ -45,7 +46,7 @@ pub use order::variant_order;
 pub use pool_instances::least_pool_bytes;
 pub use preflight::raise_file_limit;
 pub use run::{build_schedule, check_plan, run_plan, run_schedule};
-pub use run_context::{AgentOrigin, FinishedRun, RunOrigin};
+pub use run_context::{AgentOrigin, FinishedRun, RunOrigin, describe_run};
 pub use schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
 pub use slap::{
     AroundRounds, QueryCount, RoundData, SlapArchive, SlapEngine, SlapEvent, SlapFailure,
@@ -85,6 +86,8 @@ pub trait RunListener: Send {
     fn load_progressed(&mut self, _progress: &JobProgress) {}
     /// An interval of the load is over.
     fn interval_ended(&mut self, _interval: &Interval) {}
+    /// Which machines run the load, and which of them are behind, in words.
+    fn team_changed(&mut self, _team: &str) {}
     /// The load is to run until it is steady, and this is how it looks.
     fn outlook_changed(&mut self, _outlook: &SteadyOutlook) {}
     /// A probe has looked.

@@ -5,8 +5,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use super::counter_watch::CostWatch;
+use super::counter_watch::{CostWatch, LogUse};
 use super::run_context::RunContext;
+use super::statement_log;
 use super::system::SystemUnderTest;
 use crate::archive::{self, Counters};
 use crate::client::Session;
@@ -22,6 +23,7 @@ pub(super) struct RunMonitor<'scope> {
     out: Sender<ProbeSample>,
     scribe: ScopedJoinHandle<'scope, ()>,
     session: Option<Session>,
+    log: LogUse,
 }
 
 impl<'scope> RunMonitor<'scope> {
@@ -44,7 +46,8 @@ impl<'scope> RunMonitor<'scope> {
             run.clock,
             &out,
         )?;
-        Ok(RunMonitor { sampler, out, scribe, session: None })
+        let log = if statement_log::is_allowed(plan) { LogUse::First } else { LogUse::Never };
+        Ok(RunMonitor { sampler, out, scribe, session: None, log })
     }
 
     /// Raw counters of this moment; empty where nobody answers.
@@ -71,12 +74,24 @@ impl<'scope> RunMonitor<'scope> {
         run: &RunContext<'_>,
     ) -> CostWatch {
         let pid = self.server_pid(environment);
-        CostWatch::start(self.session.as_mut(), environment, pid, run)
+        let watch = CostWatch::start(self.session.as_mut(), environment, pid, run, self.log);
+        if self.log == LogUse::First {
+            self.log = LogUse::Again;
+        }
+        watch
     }
 
     /// Ends it.
-    pub(super) fn end_cost_watch(&mut self, watch: CostWatch, run: &RunContext<'_>, trial: &str) {
-        watch.stop(self.session.as_mut(), run, trial);
+    ///
+    /// # Errors
+    /// When something could not be put back on the server.
+    pub(super) fn end_cost_watch(
+        &mut self,
+        watch: CostWatch,
+        run: &RunContext<'_>,
+        trial: &str,
+    ) -> anyhow::Result<()> {
+        watch.stop(self.session.as_mut(), run, trial)
     }
 
     /// The server's process, where it is known and on this machine.

@@ -319,8 +319,16 @@ impl StepRunner<'_, '_, '_> {
         let mut watch = self.monitoring.start_cost_watch(&self.environment, run);
         let counters = &mut watch.counters;
         let result = trial::run_trial(run, plan, workload, place, &self.environment, counters);
-        self.monitoring.end_cost_watch(watch, run, &trial::trial_id(place));
-        result
+        let back = self.monitoring.end_cost_watch(watch, run, &trial::trial_id(place));
+        let recording = result?;
+        if let Err(left) = back {
+            // What cut the load must not be hidden.
+            if recording.reason == StopReason::Done {
+                return Err(left);
+            }
+            run.add_note(&format!("{left:#}"));
+        }
+        Ok(recording)
     }
 
     pub(super) fn prepare_data(&mut self) -> anyhow::Result<()> {

@@ -8,7 +8,10 @@ use anyhow::Context as _;
 
 use super::{PlanStep, RunListener};
 use crate::analysis::SteadyWatcher;
-use crate::archive::{CLOCK_BOUND, RunCommand, RunMeta, RunState, RunWriter, StepRecord};
+use crate::archive::{
+    AGENTS_LOAD, AGENTS_SHARE, CLOCK_BOUND, CLOCK_OFFSET, RunCommand, RunMeta, RunState, RunWriter,
+    StepRecord,
+};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::client::Error;
 use crate::plan::{self, Plan};
@@ -45,8 +48,12 @@ pub struct RunOrigin {
 pub struct AgentOrigin {
     /// Its name, which stands for the machine.
     pub name: String,
+    /// The load, as its coordinator calls it.
+    pub load: String,
     /// The run's clock: it tells the other machine's time.
     pub clock: RealClock,
+    /// What that machine's clock was found to be ahead of this one's.
+    pub clock_offset_ns: i64,
     /// How far that may be wrong.
     pub clock_bound: Nanos,
 }
@@ -54,6 +61,33 @@ pub struct AgentOrigin {
 impl From<RunCommand> for RunOrigin {
     fn from(command: RunCommand) -> RunOrigin {
         RunOrigin { command, ..RunOrigin::default() }
+    }
+}
+
+/// What is known of a run before it begins.
+pub fn describe_run(plan: &Plan, origin: RunOrigin, clock: RealClock) -> RunMeta {
+    let (mut host, mut facts) = (super::machine::host_facts(), BTreeMap::new());
+    if let Some(agent) = origin.agent {
+        host.insert("name".to_owned(), agent.name);
+        facts.insert(CLOCK_BOUND.to_owned(), agent.clock_bound.0.into());
+        facts.insert(CLOCK_OFFSET.to_owned(), agent.clock_offset_ns.into());
+        facts.insert(AGENTS_LOAD.to_owned(), agent.load.into());
+        let share = plan.load.share.as_ref().map(ToString::to_string);
+        facts.insert(AGENTS_SHARE.to_owned(), share.into());
+    }
+    RunMeta {
+        name: plan.name.clone(),
+        command: origin.command,
+        command_line: origin.command_line,
+        defaults: origin.defaults,
+        origin_unix_ns: clock.origin_unix_ns(),
+        seed: plan.seed,
+        allow: plan.allow.clone(),
+        host,
+        facts,
+        asked: super::facts::asked_record(plan),
+        load: Some(super::facts::load_request(&plan.load)),
+        ..RunMeta::default()
     }
 }
 
@@ -97,25 +131,7 @@ impl<'a> RunContext<'a> {
         listener: &'a mut dyn RunListener,
     ) -> anyhow::Result<RunContext<'a>> {
         let clock = origin.agent.as_ref().map_or_else(RealClock::start_now, |agent| agent.clock);
-        let (mut host, mut facts) = (super::machine::host_facts(), BTreeMap::new());
-        if let Some(agent) = &origin.agent {
-            host.insert("name".to_owned(), agent.name.clone());
-            facts.insert(CLOCK_BOUND.to_owned(), agent.clock_bound.0.into());
-        }
-        let meta = RunMeta {
-            name: plan.name.clone(),
-            command: origin.command,
-            command_line: origin.command_line,
-            defaults: origin.defaults,
-            origin_unix_ns: clock.origin_unix_ns(),
-            seed: plan.seed,
-            allow: plan.allow.clone(),
-            host,
-            facts,
-            asked: super::facts::asked_record(plan),
-            load: Some(super::facts::load_request(&plan.load)),
-            ..RunMeta::default()
-        };
+        let meta = describe_run(plan, origin, clock);
         let writer = RunWriter::create(&plan.runs_dir, meta, text)?;
         Ok(RunContext {
             clock,

@@ -29,7 +29,7 @@ pub struct RunSoFar {
 
 impl RunSoFar {
     /// Of the run in this folder.
-    pub(super) fn from_dir(dir: PathBuf) -> RunSoFar {
+    pub fn from_dir(dir: PathBuf) -> RunSoFar {
         RunSoFar { dir }
     }
 

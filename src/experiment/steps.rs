@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::order::variant_order;
-use super::trial;
+use super::trial::{self, TrialPosition};
 use crate::base::units::show_time;
 use crate::plan::{LoadPlan, Plan, ResetPlan, TargetPlan, VariantPlan, WarmPlan};
 use crate::server::Settings;
@@ -111,6 +111,13 @@ impl PlanStep {
             }
             _ => None,
         }
+    }
+
+    /// The name of its load's folder in a run where it has this number; none if it runs none.
+    pub fn load_id(&self, number: u32) -> Option<String> {
+        let StepKind::Load { pass, .. } = self.kind else { return None };
+        let variant = self.variant.clone();
+        Some(trial::trial_id(&TrialPosition { variant, pass, step: number, ..Default::default() }))
     }
 
     /// A step that belongs to no variant.

@@ -14,7 +14,7 @@ use crate::cli::{World, err, expect, out, signal};
 use crate::fixture;
 
 /// The program, where the machine has it.
-fn nats_program() -> Option<PathBuf> {
+pub(crate) fn nats_program() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     let found = folders.map(|folder| folder.join("nats-server")).find(|p| p.is_file());
@@ -25,21 +25,21 @@ fn nats_program() -> Option<PathBuf> {
 }
 
 /// A NATS server of a test.
-struct Nats {
+pub(crate) struct Nats {
     child: Child,
     port: u16,
 }
 
 impl Nats {
     /// On a free port; `config` beside it.
-    fn start(dir: &Path, config: &str) -> Option<Nats> {
+    pub(crate) fn start(dir: &Path, config: &str) -> Option<Nats> {
         let program = nats_program()?;
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Some(Nats::start_at(&program, dir, config, port))
     }
 
     #[expect(clippy::disallowed_methods, reason = "the test runs a server of its own")]
-    fn start_at(program: &Path, dir: &Path, config: &str, port: u16) -> Nats {
+    pub(crate) fn start_at(program: &Path, dir: &Path, config: &str, port: u16) -> Nats {
         let path = dir.join("nats.conf");
         std::fs::write(&path, format!("listen: \"127.0.0.1:{port}\"\n{config}")).unwrap();
         let mut command = Command::new(program);
@@ -49,11 +49,11 @@ impl Nats {
         Nats { child, port }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -65,7 +65,7 @@ impl Drop for Nats {
     }
 }
 
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let clock = RealClock::start_now();
     while !done() {
         assert!(clock.now() < Nanos(60_000_000_000), "{what} did not come in a minute");
@@ -74,13 +74,18 @@ fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 /// Kills a process of ours at once.
-fn kill_now(child: &mut Child) {
+pub(crate) fn kill_now(child: &mut Child) {
     signal(child, Signal::KILL);
     child.wait().unwrap();
 }
 
 /// Starts agents of these names, each with a folder of its own.
-fn start_agents(world: &World, nats: &Nats, names: &[&str], words: &[&str]) -> Vec<Child> {
+pub(crate) fn start_agents(
+    world: &World,
+    nats: &Nats,
+    names: &[&str],
+    words: &[&str],
+) -> Vec<Child> {
     let url = nats.url();
     let start = |name: &&str| {
         let dir = format!("--runs-dir=of-{name}");
@@ -90,17 +95,17 @@ fn start_agents(world: &World, nats: &Nats, names: &[&str], words: &[&str]) -> V
     names.iter().map(start).collect()
 }
 
-fn agent_runs(world: &World, name: &str) -> PathBuf {
+pub(crate) fn agent_runs(world: &World, name: &str) -> PathBuf {
     world.runs().parent().unwrap().join(format!("of-{name}"))
 }
 
 /// The folder that an agent keeps.
-fn kept_run(world: &World, name: &str) -> PathBuf {
+pub(crate) fn kept_run(world: &World, name: &str) -> PathBuf {
     archive::latest_run(&agent_runs(world, name)).unwrap()
 }
 
 /// Waits until an agent's load is under way.
-fn wait_for_load(world: &World, name: &str) {
+pub(crate) fn wait_for_load(world: &World, name: &str) {
     let runs = agent_runs(world, name);
     wait_for("an interval", || {
         let Ok(dir) = archive::latest_run(&runs) else { return false };
@@ -112,7 +117,7 @@ fn wait_for_load(world: &World, name: &str) {
     });
 }
 
-fn words_of(text: &str) -> String {
+pub(crate) fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -369,7 +374,7 @@ fn agents_refuse_what_their_owner_does_not_allow() {
         (&["bench", "http", "--agents=1"], "MySQL and MariaDB servers only"),
         (&["bench", "oltp_read_only", "--agents=1", "--sandbox"], "a server of its own"),
         (&["bench", "null", "--agents=1", "--nats=nats://192.0.2.1"], "needs a key and TLS"),
-        (&["sweep", "threads=1,2", "null", "--agents=2"], "agents run one load"),
+        (&["sweep", "sort_buffer_size=1M,2M", "null", "--agents=1"], "change the server"),
         (&["agent", "--nats=nats://192.0.2.1", "--name=a1"], "needs a key and TLS"),
     ];
     for (words, why) in wrong {

@@ -5,6 +5,9 @@
 
 #[cfg(feature = "agents")]
 mod agents;
+mod agents_collect;
+mod agents_page;
+mod agents_series;
 mod capture;
 mod cli;
 mod compare;

@@ -445,6 +445,24 @@ fn a_schema_of_others_is_not_dropped() {
 }
 
 #[test]
+fn sessions_have_latin1_only_where_the_server_has_and_all_is_ascii() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = sweat_as_slap(folder.path());
+    let ours = SlapProgram { path: &own, schema: "own", folder: folder.path() };
+    for (default, found) in [("latin1", "latin1\nutf8mb4"), ("utf8mb4", "utf8mb4\nutf8mb4")] {
+        let server = fixture::with(&[("character_set_server", default)]);
+        prepare_both(&server, folder.path());
+        server.sql("CREATE TABLE own_there.c (a varchar(20), n serial)");
+        for comment in ["e", "é"] {
+            let insert = "-q 'insert into c (a) values (@@character_set_client)";
+            let line = format!("$S --create-schema=$X {insert} /* {comment} */'");
+            assert_eq!(ours.output(&server, &line).status.code(), Some(0), "{line}");
+        }
+        assert_eq!(server.sql("SELECT a FROM own_there.c ORDER BY n").trim(), found);
+    }
+}
+
+#[test]
 fn scripts_that_read_the_report_read_ours() {
     let Some(peer) = find_peer() else { return };
     let server = fixture::mariadb();

@@ -155,6 +155,12 @@ fn a_server_that_stops_leaves_a_gap_and_no_doubled_sample() {
     assert!(err(&output).contains("it can't show a watch"), "{}", err(&output));
 }
 
+/// A time as it is typed.
+fn clock_of(unix_ms: u64) -> String {
+    let local = sweat::base::kernel::local_time(unix_ms / 1000).unwrap();
+    format!("{:02}:{:02}:{:02}", local.hour, local.minute, local.second)
+}
+
 /// What gnuplot, awk and people who want raw looks get of a watch; and the files of a capture script as a report.
 fn assert_other_formats(world: &World, classic: &Path, seen: &[(u64, f64)]) {
     let report = |words: &[&str]| {
@@ -177,10 +183,28 @@ fn assert_other_formats(world: &World, classic: &Path, seen: &[(u64, f64)]) {
     assert_eq!(own["samples"], awk(&classic_files(classic, "-status")).len(), "{own:#}");
     assert!(own["server"].as_str().unwrap().starts_with("files of a capture script in "));
 
+    // What was kept goes to hourly files, which are read like those of a script.
+    let hourly = world.dir.path().join("hourly/");
+    let hourly = hourly.to_str().unwrap();
+    report(&["latest", "--format", "classic", "--output", hourly]);
+    let again = world.run(&["report", "latest", "--format", "classic", "--output", hourly]);
+    expect(&again, 2);
+    assert!(err(&again).contains("is there already"), "{}", err(&again));
+    assert_eq!(awk(&classic_files(Path::new(hourly), "-status")).len(), seen.len());
+    let own = report(&[hourly, "--format", "json"]);
+    let own: serde_json::Value = serde_json::from_str(&own).unwrap();
+    assert_eq!(own["samples"], seen.len(), "{own:#}");
+    for folder in [hourly, classic.to_str().unwrap()] {
+        let clock = clock_of(seen[1].0);
+        let text = report(&[folder, "--at", &clock]);
+        for kind in ["\ninnodbstatus, ", "\nstatus, ", "\n  Queries ", " 1. row ***"] {
+            assert!(text.contains(kind), "{text}");
+        }
+    }
+
     let (ms, queries) = seen[1];
     let at = sweat::base::calendar::format_utc(ms * 1_000_000);
-    let local = sweat::base::kernel::local_time(ms / 1000).unwrap();
-    let clock = format!("{:02}:{:02}:{:02}", local.hour, local.minute, local.second);
+    let clock = clock_of(ms);
     let looks = report(&["latest", "--at", &clock, "--format", "json"]);
     let looks: serde_json::Value = serde_json::from_str(&looks).unwrap();
     let looks = looks["looks"].as_array().unwrap().iter();
@@ -318,6 +342,48 @@ fn values_of_others_stay_out_of_all_files_unless_asked_for() {
         let text = watch(&["--unredacted"]);
         assert!(text.contains("moonstone") && !text.contains("hushhush"));
     });
+}
+
+#[test]
+fn hourly_files_hold_what_the_probes_are() {
+    let (world, server) = (World::new(), fixture::mariadb());
+    let (socket, classic) = (socket(&server), world.dir.path().join("classic"));
+    let classic = classic.to_str().unwrap();
+    let watch = |probes: &str| {
+        let more = ["--every", "200ms", "--for", "900ms", "--classic", classic, "--probes", probes];
+        world.run(&words(&socket, &more))
+    };
+    let output = watch("host,process");
+    expect(&output, 2);
+    assert!(err(&output).contains("status, innodb, processlist"), "{}", err(&output));
+    expect(&watch("host,processlist"), 0);
+    let names = |part: &str| classic_files(Path::new(classic), part).len();
+    assert_eq!((names("-status"), names("-innodbstatus"), names("-processlist")), (0, 0, 1));
+    assert_eq!(names("mysql-variables"), 1);
+}
+
+#[test]
+fn slow_statements_begin_an_incident_where_the_server_tells_their_times() {
+    let world = World::new();
+    let mariadb = fixture::mariadb();
+    let when = ["--when", "p99 > 250ms", "--after", "1s", "--probes", "status"];
+    let output = world.run(&words(&socket(&mariadb), &when));
+    expect(&output, 2);
+    let text = err(&output);
+    assert!(text.contains("--when 'p99 > 250 ms'") && text.contains("took_ms"), "{text}");
+    let Some(mysql) = fixture::mysql_with(&[("performance_schema", "ON")]) else { return };
+    let child = world.start(&words(&socket(&mysql), &when));
+    until("it began", || has_begun(&world));
+    let dir = folder(&world);
+    until("the incident", || {
+        mysql.sql("select sleep(0.4)");
+        event_kinds(&dir).contains(&WatchEventKind::Incident)
+    });
+    signal(&child, Signal::INT);
+    let (output, _) = end(child, LONG);
+    expect(&output, 130);
+    let text = err(&output);
+    assert!(text.contains("p99 > 250 ms (it is 4") && text.contains("incidents/"), "{text}");
 }
 
 /// A process that does nothing for long.

@@ -59,6 +59,7 @@ pub const FORMATS: &[ReportFormat] = &[
     tpcc_mysql::FORMAT,
     dbt2::FORMAT,
     ycsb::FORMAT,
+    ab::FORMAT,
 ];
 
 /// Name of the page in a run folder.

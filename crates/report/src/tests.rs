@@ -1,7 +1,10 @@
 //! Recorded runs through each format, against golden files. `UPDATE=1 cargo test report` rewrites them.
 
 use super::*;
-use crate::analysis::{RunFindings, analyse_run, fixture_runs};
+use crate::analysis::{
+    ExchangeTable, ExchangeTimes, ExchangeTotals, RunExchanges, RunFindings, analyse_run,
+    fixture_runs,
+};
 use crate::archive::RunRecord;
 use serde_json::Value;
 
@@ -124,6 +127,46 @@ fn the_lines_of_ycsb_have_both_series_and_what_failed() {
     let format = find_format("ycsb").unwrap();
     let nothing = analyse_run(&RunRecord::default());
     assert_eq!(format.refusal(&nothing).as_deref(), Some("the run has no load"));
+}
+
+#[test]
+fn the_block_of_ab_is_golden_and_refuses_other_loads() {
+    let mut findings = samples::bench_findings();
+    let row = |ms: f64| ExchangeTimes {
+        least_ms: ms / 2.0,
+        mean_ms: ms,
+        deviation_ms: ms / 3.0,
+        median_ms: ms,
+        most_ms: ms * 4.0,
+    };
+    let format = find_format("ab").unwrap();
+    let why = format.refusal(&findings).expect("it is another workload");
+    assert!(why.contains("of which each event is one, not "), "{why}");
+    findings.results.trials[0].classes.truncate(1);
+    findings.results.trials[0].exchanges = Some(RunExchanges {
+        host: "shop.lan".to_owned(),
+        port: 8080,
+        path: "/cart?id=1".to_owned(),
+        urls: 1,
+        keeps_alive: true,
+        totals: ExchangeTotals {
+            replied: 1000,
+            seconds: 2.0,
+            received: 612_000,
+            body_bytes: 612_000,
+            statuses: [(200, 990), (503, 10)].into(),
+            kept_alive: 996,
+            broken: 2,
+            ..ExchangeTotals::default()
+        },
+        table: ExchangeTable {
+            rows: [row(0.0), row(3.0), row(2.0), row(3.0)],
+            totals_ms: (0..=100).map(|percent| f64::from(percent) / 8.0).collect(),
+            exchanges: Vec::new(),
+        },
+    });
+    assert_eq!(format.refusal(&findings), None);
+    golden(shown("ab", findings), "ab.txt");
 }
 
 #[test]

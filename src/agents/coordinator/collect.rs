@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use super::super::folder_pack::unpack_folder;
 use super::super::member::{FolderReader, MemberFate};
-use super::super::wire::AgentOrder;
+use super::super::wire::{AgentOrder, short_run};
 use super::{AGAIN, Coordinator};
 use crate::base::{Clock as _, Nanos, private};
 
@@ -44,10 +44,18 @@ pub struct LostShare {
     pub why: String,
 }
 
+impl CollectedLoad {
+    /// Why shares are missing, in words, by their numbers.
+    pub fn lost_words(&self) -> impl Iterator<Item = (usize, String)> + '_ {
+        self.lost.iter().map(|lost| (lost.number, format!("agent {}: {}", lost.agent, lost.why)))
+    }
+}
+
 impl Coordinator<'_> {
     /// Fetches the folders of all that have one.
     pub(super) fn collect_folders(&mut self, runs_dir: &Path) -> anyhow::Result<CollectedLoad> {
-        let scratch = runs_dir.join(format!(".agents-{}", &self.run[..8]));
+        let own = std::process::id();
+        let scratch = runs_dir.join(format!(".agents-{}-{own}", short_run(&self.run)));
         let made = std::fs::create_dir_all(runs_dir);
         made.and_then(|()| private::create_folder(&scratch))
             .with_context(|| format!("make {}", scratch.display()))?;
@@ -62,11 +70,11 @@ impl Coordinator<'_> {
         }
         if load.shares.is_empty() {
             let _ = std::fs::remove_dir_all(&load.scratch);
-            let all = load.lost.iter().map(|lost| format!("agent {}: {}", lost.agent, lost.why));
-            let all: Vec<String> = all.collect();
+            let all: Vec<String> = load.lost_words().map(|(_, words)| words).collect();
             anyhow::bail!(
                 "no agent's run folder came back: {}\nhint: what they measured is in run folders \
-                 on their machines; `sweat merge` makes one run of them",
+                 on their machines; `sweat agents collect` makes one run of them while the agents \
+                 are there, `sweat merge` where they are not",
                 all.join("; ")
             );
         }
@@ -83,7 +91,7 @@ impl Coordinator<'_> {
             MemberFate::Present => {}
             MemberFate::Lost(why) | MemberFate::Refused(why) => return Err(why.clone()),
         }
-        let offer = member.state.folder.clone();
+        let offer = member.offered.clone().or_else(|| member.state.folder.clone());
         let none = || member.state.why.clone().unwrap_or_else(|| "it has no folder".to_owned());
         let offer = offer.ok_or_else(none)?;
         let pack = scratch.join(format!("{}.pack", member.name));

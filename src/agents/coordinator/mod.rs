@@ -3,9 +3,10 @@
 
 mod collect;
 mod gather;
+mod held;
+mod series;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -15,8 +16,8 @@ use super::agent_load::wall_now;
 use super::member::{Member, MemberFate};
 use super::progress::ProgressSum;
 use super::wire::{
-    AgentOrder, AgentPhase, AgentReport, AgentState, TargetOrder, decode_message, encode_message,
-    orders_to, portable_plan, reporter_name, target_order,
+    AgentOrder, AgentPhase, AgentReport, AgentState, HeldLoad, decode_message, encode_message,
+    is_load_word, orders_to, portable_plan, reporter_name, short_run, target_order,
 };
 use crate::analysis::number_format::format_time;
 use crate::base::terminal::sanitize_text;
@@ -41,6 +42,7 @@ const MOST_WORDS: usize = 500;
 const LAST_WAIT: Nanos = Nanos(3_000_000_000);
 
 pub use collect::{CollectedLoad, CollectedShare, LostShare};
+pub use series::{SeriesRequest, ShareReader};
 
 /// What is asked of agents.
 #[derive(Clone, Debug)]
@@ -68,12 +70,18 @@ pub struct Coordinator<'a> {
     seen: BTreeMap<String, Member>,
     /// Who takes part, by share.
     team: Vec<Member>,
+    /// Who has joined and has no part in this load: it has too few sessions.
+    resting: Vec<Member>,
     progress: ProgressSum,
     /// When the lease was last renewed and the time asked for.
     renewed: Nanos,
     /// When something was last said again.
     repeated: Nanos,
     questions: u64,
+    /// The loads whose folders agents keep, by their names.
+    held: BTreeMap<String, Vec<HeldLoad>>,
+    /// Who runs the load, and who is behind, as it was last told.
+    told_team: String,
     /// Since when there is no connection.
     gone: Option<Nanos>,
     start_unix_ns: Option<u64>,
@@ -101,10 +109,13 @@ impl<'a> Coordinator<'a> {
             run,
             seen: BTreeMap::new(),
             team: Vec::new(),
+            resting: Vec::new(),
             progress: ProgressSum::default(),
             renewed: Nanos(0),
             repeated: Nanos(0),
             questions: 0,
+            held: BTreeMap::new(),
+            told_team: String::new(),
             gone: None,
             start_unix_ns: None,
         })
@@ -115,20 +126,15 @@ impl<'a> Coordinator<'a> {
     /// # Errors
     /// Why it was not begun, or nothing of it came back.
     pub fn run_load(&mut self, plan: &Plan) -> anyhow::Result<CollectedLoad> {
-        let load = portable_plan(plan)?;
-        let target = target_order(&plan.target);
-        let led = self.lead_load(&load, target, &plan.runs_dir);
-        self.tell_all(&|run| AgentOrder::Release { run });
+        let led = self.gather_agents().and_then(|()| self.lead_load(plan));
+        self.tell_all(&|run| AgentOrder::Release { run, more: false });
         led
     }
 
-    fn lead_load(
-        &mut self,
-        load: &Plan,
-        target: Option<TargetOrder>,
-        runs_dir: &Path,
-    ) -> anyhow::Result<CollectedLoad> {
-        self.gather_agents()?;
+    /// Leads one load of those that have joined.
+    fn lead_load(&mut self, plan: &Plan) -> anyhow::Result<CollectedLoad> {
+        let load = &portable_plan(plan)?;
+        let (target, runs_dir) = (target_order(&plan.target), &plan.runs_dir);
         self.measure_clocks()?;
         let ready = self.prepare_shares(load, target);
         if let Err(error) = ready {
@@ -163,10 +169,12 @@ impl<'a> Coordinator<'a> {
         let bound = |member: &Member| member.offset.best_estimate(now).map(|(_, bound)| bound);
         let bound = self.team.iter().filter_map(bound).max().unwrap_or_default();
         let lead = LEAD.max(Nanos(bound.0.saturating_mul(LEAD_BOUNDS)));
+        self.progress = ProgressSum::starting_at(now + lead);
         self.start_unix_ns = Some(wall_now(self.clock).saturating_add(lead.0));
         let names: Vec<&str> = self.team.iter().map(|member| member.name.as_str()).collect();
         let bound = format_time(bound.to_seconds());
-        let text = format!("agents {}: clocks within {bound} of ours", names.join(", "));
+        let (run, names) = (short_run(&self.run), names.join(", "));
+        let text = format!("load {run} by agents {names}: clocks within {bound} of ours");
         self.listener.note_added(&text);
         self.listener.load_started(std::slice::from_ref(&load.workload.kind));
         self.repeat_orders();
@@ -214,6 +222,11 @@ impl<'a> Coordinator<'a> {
                 let until_unix_ns = self.lease_end(estimate.unwrap_or_default().0);
                 let run = self.run.clone();
                 self.tell(number, &AgentOrder::Renew { run, until_unix_ns });
+            }
+            // Who rests goes on waiting for the next load.
+            for member in &self.resting {
+                let order = AgentOrder::Release { run: self.run.clone(), more: true };
+                let _ = self.link.publish(&orders_to(&member.name), &encode_message(&order, &[]));
             }
             self.ask_times();
         }
@@ -295,10 +308,7 @@ impl<'a> Coordinator<'a> {
         // What is no report is nobody's: agents of other releases may be there, too.
         let Ok((report, bytes)) = decode_message::<AgentReport>(&message.payload) else { return };
         let Some(number) = self.team.iter().position(|member| member.name == name) else {
-            if let (AgentReport::State(state), true) = (report, self.team.is_empty()) {
-                self.seen.insert(name.to_owned(), Member::new(name, state, now));
-            }
-            return;
+            return self.take_other_report(name, report, now);
         };
         let own = self.run.clone();
         let member = &mut self.team[number];
@@ -317,6 +327,10 @@ impl<'a> Coordinator<'a> {
                     member.offset.add_answer(asked, now, own_unix_ns, unix_ns);
                 }
             }
+            AgentReport::Offered { run, folder } if run == own => {
+                // While it packed it could say nothing.
+                (member.heard, member.offered) = (now, Some(folder));
+            }
             AgentReport::Refused { run, why } if run == own && member.is_present() => {
                 member.fate = MemberFate::Refused(plain_words(&why));
             }
@@ -334,10 +348,36 @@ impl<'a> Coordinator<'a> {
         }
     }
 
+    /// A report of one that has no part in this load.
+    fn take_other_report(&mut self, name: &str, report: AgentReport, now: Nanos) {
+        let resting = self.resting.iter_mut().find(|member| member.name == name);
+        match (report, resting) {
+            (AgentReport::State(state), Some(member)) => member.take_state(state, "", now),
+            (AgentReport::State(state), None) if self.team.is_empty() => {
+                self.seen.insert(name.to_owned(), Member::new(name, state, now));
+            }
+            (AgentReport::Held { loads }, _) => {
+                let loads = loads.into_iter().filter(|load| is_load_word(&load.run));
+                let plain = |load: HeldLoad| HeldLoad {
+                    name: plain_words(&load.name),
+                    share: plain_words(&load.share),
+                    ..load
+                };
+                self.held.insert(name.to_owned(), loads.map(plain).collect());
+            }
+            _ => {}
+        }
+    }
+
     /// Shows the intervals that all who are there have told.
     fn show_progress(&mut self) {
         let there = |(number, member): (usize, &Member)| member.is_present().then_some(number);
         let living: Vec<usize> = self.team.iter().enumerate().filter_map(there).collect();
+        let team = self.progress.team_text(&self.team);
+        if team != self.told_team {
+            self.listener.team_changed(&team);
+            self.told_team = team;
+        }
         while let Some(interval) = self.progress.take_ready(&living) {
             self.listener.interval_ended(&interval);
         }

@@ -156,6 +156,7 @@ fn print_block(
         path: words.url.path.clone(),
         document_bytes: (!words.lengths_vary).then_some(ran.samples.first_size),
         concurrency: words.concurrency,
+        mean_ms: None,
         keeps_alive: words.keep_alive,
         body_sent: body_bytes.map(|bytes| bytes as u64 * totals.replied),
         no_percentages: words.no_percentages,

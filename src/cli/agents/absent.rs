@@ -4,6 +4,7 @@ use clap::ArgMatches;
 
 use super::super::context::CliContext;
 use super::super::exit::CommandOutcome;
+use crate::archive::RunCommand;
 use crate::plan::{Mistake, Plan};
 
 fn refuse() -> anyhow::Result<CommandOutcome> {
@@ -13,6 +14,14 @@ fn refuse() -> anyhow::Result<CommandOutcome> {
 
 pub(in crate::cli) fn lead_agents(
     _: &Plan,
+    _: RunCommand,
+    _: &ArgMatches,
+    _: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
+    refuse()
+}
+
+pub(in crate::cli) fn collect_loads(
     _: &ArgMatches,
     _: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {

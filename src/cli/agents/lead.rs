@@ -1,6 +1,7 @@
-//! `--agents N`: has agents run a load, makes one run of their folders, and shows it.
+//! `--agents N`: has agents run loads, makes one run of their folders, and shows it.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ArgMatches;
@@ -9,12 +10,18 @@ use super::super::arguments::ArgReader;
 use super::super::bench::TerminalListener;
 use super::super::context::CliContext;
 use super::super::exit::CommandOutcome;
-use super::super::{merge, present};
-use crate::agents::{self, AgentsRequest, CollectedLoad, Coordinator, LONGEST_LEASE, LinkOptions};
-use crate::archive::{MergeInput, MergeOptions, MergeOutput, merge_runs};
+use super::super::merge;
+use super::super::page::RunPage;
+use super::super::step_lines::StepLines;
+use super::page_folder::PageFolder;
+use crate::agents::{
+    self, AgentsRequest, CollectedLoad, Coordinator, LONGEST_LEASE, LinkOptions, SeriesRequest,
+};
+use crate::archive::{MergeInput, MergeOptions, MergeOutput, RunCommand, RunState, merge_runs};
+use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_time};
 use crate::experiment::{self, FinishedRun};
-use crate::plan::{LoadShare, Mistake, Mistakes, Plan};
+use crate::plan::{LoadShare, Mistake, Mistakes, Plan, THREADS, VariantPlan};
 use crate::server::NatsServer;
 
 /// Most agents.
@@ -24,17 +31,19 @@ const JOIN_TIME: Duration = Duration::from_secs(60);
 /// Shortest lease: messages have to come in time.
 const LEAST_LEASE: Duration = Duration::from_secs(1);
 
-/// Runs one load on agents, then shows what it felt like.
+/// Runs the loads of a plan on agents, then shows what they felt like.
 ///
 /// # Errors
 /// Why it was not begun, or what stopped it.
 pub(in crate::cli) fn lead_agents(
     plan: &Plan,
+    command: RunCommand,
     args: &ArgMatches,
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let (count, join_time, lease) = read_request(args)?;
-    check_load(plan, args, count)?;
+    let is_series = plan.sweep.is_some() || plan.capacity.is_some();
+    check_load(plan, args, count, is_series)?;
     let (mut link, server) = read_link(args)?;
     if let Some(server) = &server {
         server.url().clone_into(&mut link.url);
@@ -50,15 +59,64 @@ pub(in crate::cli) fn lead_agents(
     let subjects = vec![agents::coordinator_subject()];
     let connection = agents::open_link(&link, own, subjects)?;
     let request = AgentsRequest { count, join_time, lease, invitation };
-    let mut listener = TerminalListener::new(plan, args, context);
-    let mut coordinator = Coordinator::new(connection, request, &context.stop, &mut listener)?;
-    let led = coordinator.run_load(plan);
-    // Agents hear that all is over before the server of our own goes.
-    drop(coordinator);
-    drop(listener);
+    let page = RunPage::open(page_title(&command), args, context)?;
+    let finished = match is_series {
+        true => {
+            let mut listener = StepLines::new(args, context, plan, None).with_page(&page);
+            let new = Coordinator::new(connection, request, &context.stop, &mut listener);
+            let mut schedule = experiment::build_schedule(plan, &|_| true);
+            let series = SeriesRequest {
+                plan,
+                schedule: &mut *schedule,
+                origin: context.run_origin(command, args),
+                read_share: &read_share,
+                refuse: merge::refuse,
+            };
+            new.and_then(|mut coordinator| coordinator.run_series(series))
+        }
+        false => {
+            let shown = TerminalListener::new(plan, args, context).with_page(&page);
+            let meta = experiment::describe_run(
+                plan,
+                context.run_origin(command, args),
+                RealClock::start_now(),
+            );
+            let mut listener = PageFolder::new(shown, plan, page.feed().map(|_| meta));
+            let new = Coordinator::new(connection, request, &context.stop, &mut listener);
+            let led = new.and_then(|mut coordinator| coordinator.run_load(plan));
+            let finished = led.and_then(|load| {
+                let name = Some(plan.name.clone());
+                fold_load(&load, name, &plan.runs_dir, false, context)
+            });
+            if let (Ok(finished), Some(feed)) = (&finished, page.feed()) {
+                feed.run_started(&finished.dir);
+            }
+            finished
+        }
+    };
+    // Agents have heard that all is over before the server of our own goes.
     drop(server);
-    let finished = fold_load(&led?, plan, context)?;
-    present::present_run(finished, args, context)
+    page.present_run(finished?, args, context)
+}
+
+/// What the run itself judges of each load of a sweep or search: one that is beyond the server's capacity is no fault.
+const JUDGED: &[&str] = &["BACKLOG:", "ERRORS:"];
+
+/// A share of one of several loads.
+fn read_share(dir: PathBuf) -> anyhow::Result<MergeInput> {
+    let mut input = merge::read_input(dir)?;
+    input.voids.retain(|void| !JUDGED.iter().any(|id| void.starts_with(id)));
+    Ok(input)
+}
+
+/// What the page of a run calls it.
+fn page_title(command: &RunCommand) -> &'static str {
+    match command {
+        RunCommand::Sweep => "sweep",
+        RunCommand::Capacity => "capacity",
+        RunCommand::Run => "run",
+        _ => "bench",
+    }
 }
 
 fn read_request(args: &ArgMatches) -> Result<(usize, Duration, Duration), Mistakes> {
@@ -80,23 +138,41 @@ fn read_request(args: &ArgMatches) -> Result<(usize, Duration, Duration), Mistak
 }
 
 /// What can be found wrong before anybody is asked.
-fn check_load(plan: &Plan, args: &ArgMatches, count: usize) -> anyhow::Result<()> {
+fn check_load(plan: &Plan, args: &ArgMatches, count: usize, is_series: bool) -> anyhow::Result<()> {
     let mut mistakes = Vec::new();
-    for flag in ["share", "start-at", "listen", "isolate"] {
+    for flag in ["share", "start-at", "isolate"] {
         if matches!(args.try_contains_id(flag), Ok(true)) {
             let why = "it does not go together with --agents";
             mistakes.push(Mistake::new(format!("--{flag}"), why).hint("leave one of them out"));
         }
     }
-    if plan.load.workers < count {
+    let is_axis = plan.sweep.as_ref().is_some_and(|sweep| sweep.axis == THREADS);
+    if plan.load.workers < count && !is_axis {
         let why = format!("{} sessions are fewer than {count} agents", plan.load.workers);
         mistakes.push(Mistake::new("--threads", why).hint("at least one for each agent"));
     }
+    if plan.capacity.as_ref().is_some_and(|capacity| capacity.quantity.is_some()) {
+        let why = "agents search for a rate only";
+        mistakes.push(Mistake::new("--search", why).hint("leave it out, or --agents"));
+    }
     Mistakes::check(mistakes)?;
     agents::portable_plan(plan)?;
-    let mut shared = plan.clone();
+    let mut shared = if is_series { one_load(plan, count) } else { plan.clone() };
     shared.load.share = LoadShare::new(1, vec![1; count]).ok();
     experiment::check_plan(&shared)
+}
+
+/// One of several loads, with all that would be done to the server before it.
+fn one_load(plan: &Plan, count: usize) -> Plan {
+    let touches = |variant: &&VariantPlan| {
+        !variant.settings.is_empty() || !variant.warm.is_empty() || variant.dump_after
+    };
+    let touched = plan.variants.iter().find(touches).cloned();
+    let variant = VariantPlan { workers: None, ..touched.unwrap_or_default() };
+    let mut one = Plan { variants: vec![variant], blocks: 1, passes: 1, ..plan.clone() };
+    (one.sweep, one.capacity, one.until_clear) = (None, None, None);
+    one.load.workers = one.load.workers.max(count);
+    one
 }
 
 /// Where NATS is; a server of our own where none is named.
@@ -106,38 +182,64 @@ fn read_link(args: &ArgMatches) -> anyhow::Result<(LinkOptions, Option<NatsServe
     Ok((link, server))
 }
 
-/// Makes one run of what came back.
-fn fold_load(
+/// Makes one run of what came back. Shares may be missing that nobody has named.
+pub(super) fn fold_load(
     load: &CollectedLoad,
-    plan: &Plan,
+    name: Option<String>,
+    runs_dir: &Path,
+    may_miss: bool,
     context: &CliContext,
 ) -> anyhow::Result<FinishedRun> {
     let inputs = load.shares.iter().map(|share| merge::read_input(share.dir.clone()));
     let inputs = inputs.collect::<anyhow::Result<Vec<MergeInput>>>();
-    let lost =
-        load.lost.iter().map(|lost| (lost.number, format!("agent {}: {}", lost.agent, lost.why)));
-    let lost: BTreeMap<usize, String> = lost.collect();
+    let stopped = inputs.as_ref().map(|inputs| stopped_agents(load, inputs)).unwrap_or_default();
+    let lost: BTreeMap<usize, String> = load.lost_words().collect();
     let options = MergeOptions {
-        name: Some(plan.name.clone()),
-        incomplete: !lost.is_empty(),
+        name,
+        incomplete: may_miss || !lost.is_empty(),
         command_line: Some(context.command_line.clone()),
         lost,
     };
-    let output = MergeOutput::Below(plan.runs_dir.clone());
+    let output = MergeOutput::Below(runs_dir.to_owned());
     let merged =
         inputs.and_then(|inputs| merge_runs(&inputs, &output, &options).map_err(merge::refuse));
     let (dir, state) = merged.map_err(|error| {
         error.context(format!("the agents' folders are in {}", load.scratch.display()))
     })?;
     let _ = std::fs::remove_dir_all(&load.scratch);
-    let lost = load.lost.iter().map(|lost| format!("agent {}: {}", lost.agent, lost.why));
-    let lost: Vec<String> = lost.collect();
-    let error = (!lost.is_empty()).then(|| {
-        anyhow::anyhow!("shares of the load are missing: {}\nhint: {LOST}", lost.join("; "))
-    });
+    let lost: Vec<String> = options.lost.into_values().collect();
+    // Whoever stops a load here, or collects one that was stopped, knows of it.
+    let is_known = may_miss || context.stop.is_set();
+    let error = match stopped.as_str() {
+        _ if !lost.is_empty() => {
+            let lost = lost.join("; ");
+            Some(anyhow::anyhow!("shares of the load are missing: {lost}\nhint: {LOST}"))
+        }
+        "" => None,
+        _ if is_known => None,
+        names => {
+            Some(anyhow::anyhow!("{names} stopped before the end of the load\nhint: {STOPPED}"))
+        }
+    };
     Ok(FinishedRun { dir, state, error })
 }
 
+/// The agents whose runs were stopped, in words.
+fn stopped_agents(load: &CollectedLoad, inputs: &[MergeInput]) -> String {
+    let is_stopped = |input: &MergeInput| input.run.meta.state == RunState::Interrupted;
+    let both = load.shares.iter().zip(inputs).filter(|(_, input)| is_stopped(input));
+    let names: Vec<&str> = both.map(|(share, _)| share.agent.as_str()).collect();
+    match names[..] {
+        [] => String::new(),
+        [name] => format!("agent {name}"),
+        _ => format!("agents {}", names.join(", ")),
+    }
+}
+
+/// Why agents stop by themselves.
+const STOPPED: &str = "an agent stops on Ctrl-C, and when it hears nothing of its coordinator for \
+                       as long as a lease, 15 s: look at its last lines";
 /// What to do about agents that were lost.
 const LOST: &str = "the run holds the other shares; what a lost agent measured may be in a run \
-                    folder on its machine: `sweat merge` adds it to those below machines/";
+                    folder on its machine: `sweat agents collect` makes one run of all of them \
+                    while the agents are there, `sweat merge` where they are not";

@@ -3,12 +3,18 @@
 #[cfg(not(feature = "agents"))]
 mod absent;
 #[cfg(feature = "agents")]
+mod collect;
+#[cfg(feature = "agents")]
 mod lead;
+#[cfg(feature = "agents")]
+mod page_folder;
 #[cfg(feature = "agents")]
 mod serve;
 
 #[cfg(not(feature = "agents"))]
-pub(super) use absent::{lead_agents, serve_as_agent};
+pub(super) use absent::{collect_loads, lead_agents, serve_as_agent};
+#[cfg(feature = "agents")]
+pub(super) use collect::collect_loads;
 #[cfg(feature = "agents")]
 pub(super) use lead::lead_agents;
 #[cfg(feature = "agents")]
@@ -16,9 +22,9 @@ pub(super) use serve::serve_as_agent;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::arguments::{switch_flag, value_flag};
-use super::connection;
-use crate::plan::{DEFAULT_RUNS_DIR, Mistake};
+use super::arguments::{positional_arg, switch_flag, value_flag};
+use super::{connection, present};
+use crate::plan::DEFAULT_RUNS_DIR;
 
 /// Heading of the flags that have agents run a load.
 const HEADING: &str = "Agents";
@@ -46,24 +52,49 @@ fn link_flags() -> [Arg; 3] {
     ]
 }
 
-/// The same flag for commands that run several loads, to say that they don't have it.
-pub(super) fn refused_flag() -> Arg {
-    value_flag("agents", "N").hide(true)
-}
-
-/// # Errors
-/// That a command which runs several loads has no agents.
-pub(super) fn refuse_agents(args: &ArgMatches) -> Result<(), Mistake> {
-    match args.contains_id("agents") {
-        false => Ok(()),
-        true => Err(Mistake::new("--agents", "agents run one load, not several in turn")
-            .hint("run each as `sweat bench ... --agents N`, and compare the runs")),
-    }
-}
-
 /// Whether agents are asked for.
 pub(super) fn wants_agents(args: &ArgMatches) -> bool {
     matches!(args.try_contains_id("agents"), Ok(true))
+}
+
+/// `sweat agents`: what can be done without a load.
+pub(super) fn agents_command() -> Command {
+    let link = || {
+        let url = value_flag("nats", "URL").help("Their NATS server, as nats://127.0.0.1:4222");
+        std::iter::once(url).chain(link_flags())
+    };
+    let collect = Command::new("collect")
+        .about("Fetch the run folders that agents keep of a load, and merge them")
+        .arg(
+            positional_arg("load", "LOAD")
+                .help("Which, as `list` names it [default: the youngest]"),
+        )
+        .args([
+            value_flag("runs-dir", "DIR")
+                .default_value(DEFAULT_RUNS_DIR)
+                .help("Folder for run folders"),
+            value_flag("name", "TEXT").help("Name of the run [default: the load's]"),
+            switch_flag("quiet").short('q').help("Show only the answer"),
+        ])
+        .args(link());
+    Command::new("agents")
+        .about("List agents and their loads; collect a load that was left")
+        .long_about(
+            "Agents keep the run folder of each share that they have run. If a coordinator was \
+             killed, or a folder did not come, `collect` fetches those of one load and makes one \
+             run of them, as `sweat merge` does.",
+        )
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommand(Command::new("list").about("List agents and the loads they keep").args(link()))
+        .subcommand(present::add_present_flags(collect))
+        .after_help(
+            "Examples:\n  \
+             sweat agents list --nats nats://127.0.0.1:4222\n  \
+             sweat agents collect --nats nats://127.0.0.1:4222\n  \
+             sweat agents collect 3fa9c1 --nats tls://nats.example --nkey desk.nk \\\n    \
+             --tls-ca ca.pem",
+        )
 }
 
 pub(super) fn agent_command() -> Command {

@@ -13,8 +13,8 @@ use super::super::exit::CommandOutcome;
 use super::super::plan_file::known_plugins;
 use crate::agents::{self, Agent, AgentOptions, AllowedTarget, LinkOptions};
 use crate::archive::RunState;
-use crate::base::private;
 use crate::base::units::{parse_count, parse_time};
+use crate::base::{kernel, private};
 use crate::client::NkeySeed;
 use crate::plan::{DEFAULT_RUNS_DIR, Mistake};
 
@@ -65,7 +65,7 @@ fn read_options(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Agent
     let mut reader = ArgReader::new(args);
     let name = match reader.text("name") {
         Some(name) => name.to_owned(),
-        None => host_name(),
+        None => agent_name(),
     };
     if let Err(why) = agents::check_agent_name(&name) {
         reader.add_mistake(Mistake::new("--name", why).hint("as in --name a1"));
@@ -97,8 +97,8 @@ fn read_options(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Agent
 }
 
 /// The host's name as an agent's: what no such name can hold becomes a dash.
-fn host_name() -> String {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+fn agent_name() -> String {
+    let name = kernel::host_name();
     let first = name.split('.').next().unwrap_or_default();
     let fit = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let name: String = first.chars().take(40).map(fit).collect();

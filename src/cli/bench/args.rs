@@ -25,7 +25,7 @@ use crate::probe::PROBES;
 use crate::workload::{DataDeed, EndpointKind, KINDS, check_options, find_kind};
 
 /// Commands that take a workload.
-pub(super) const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
+pub(in super::super) const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
 /// What can be done with a workload.
 const DEEDS: [&str; 4] = ["prepare", "run", "cleanup", "help"];
 /// The option that says how often a file of statements is run through.

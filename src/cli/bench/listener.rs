@@ -157,6 +157,10 @@ impl RunListener for TerminalListener<'_> {
         }
     }
 
+    fn team_changed(&mut self, team: &str) {
+        self.display.set_team(team);
+    }
+
     fn sample_taken(&mut self, sample: &ProbeSample) {
         self.display.add_sample(sample);
     }

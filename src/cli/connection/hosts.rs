@@ -1,5 +1,6 @@
 //! Hosts as they are named: one, or a list for a load whose sessions are dealt to several; `db1`, `db1:3307`, `db1,db2`.
 
+use crate::base::host_port::split_host_port;
 use crate::plan::{AddressPlan, Mistake, Protocol};
 
 /// How many servers a command can do with.
@@ -34,21 +35,8 @@ impl HostPlace {
 
     /// `db1`, `db1:3307`, `::1`, `[::1]:3307`.
     fn parse(text: &str) -> Option<HostPlace> {
-        let (host, port) = match text.strip_prefix('[') {
-            Some(rest) => {
-                let (host, port) = rest.split_once(']')?;
-                (host, if port.is_empty() { None } else { Some(port.strip_prefix(':')?) })
-            }
-            None => match text.split_once(':') {
-                Some((host, port)) if !port.contains(':') => (host, Some(port)),
-                _ => (text, None),
-            },
-        };
-        let port = port.map(|port| port.parse().ok().filter(|port| *port > 0));
-        if host.is_empty() || port == Some(None) {
-            return None;
-        }
-        Some(HostPlace { host: host.to_owned(), port: port.flatten() })
+        let (host, port) = split_host_port(text).ok()?;
+        Some(HostPlace { host: host.to_owned(), port })
     }
 
     /// Groups of option files that speak of this server alone.

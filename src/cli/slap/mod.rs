@@ -15,9 +15,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
-use super::arguments::given_words;
+use super::arguments::{given_words, words_command};
 use super::argv;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -49,19 +49,8 @@ pub(super) struct SlapCall {
 }
 
 pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .about("Run mysqlslap's command line on sweat's engines")
+    words_command(NAME, "Run mysqlslap's command line on sweat's engines")
         .override_usage("sweat slap [OPTIONS]")
-        .disable_help_flag(true)
-        .arg(
-            Arg::new("words")
-                .value_name("WORDS")
-                .num_args(0..)
-                .action(ArgAction::Append)
-                .trailing_var_arg(true)
-                .allow_hyphen_values(true)
-                .help("The words of mysqlslap; `sweat slap --help` lists them"),
-        )
         .after_help(
             "Examples:\n  \
              sweat slap -a -c 1,8,64 --number-of-queries=1000 -S /run/mysqld/mysqld.sock\n  \

@@ -23,6 +23,8 @@ use crate::workload::Workload;
 const CUT: u8 = 2;
 /// Longer than any load: who does not want to be cut waits.
 const NEVER: Duration = Duration::from_secs(365 * 86_400);
+/// Arrivals that sysbench can queue.
+const QUEUED: u64 = 131_072;
 /// A test that is ready to run.
 pub(super) struct LoadTest<'a> {
     pub(super) name: &'a str,
@@ -38,6 +40,8 @@ pub(super) struct LoadTest<'a> {
     pub(super) workload: &'a dyn Workload,
     /// The server that it needs, if any.
     pub(super) target: Option<&'a Target>,
+    /// The events after which it ends by itself, or is told to; 0 where it goes on.
+    pub(super) most_events: u64,
     /// Whether lost sessions are opened again.
     pub(super) reconnect: bool,
     /// Whether statements are sent as text.
@@ -121,6 +125,9 @@ pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
             return FAILED;
         }
     }
+    if settings.rate < 0 {
+        return fill_queue(test);
+    }
     let mut printer = LoadPrinter::new(test);
     let is_text = settings.format == OutputFormat::Text;
     let begun = Arc::new(AtomicBool::new(false));
@@ -162,6 +169,22 @@ pub(super) fn run_test(test: &LoadTest<'_>) -> u8 {
             FAILED
         }
     }
+}
+
+/// A rate below zero: for sysbench all arrivals are due at once, and without a report it ends with an error as soon as they fill its
+/// queue, or when there are no more.
+fn fill_queue(test: &LoadTest<'_>) -> u8 {
+    let console = test.settings.console;
+    if test.settings.format == OutputFormat::Text {
+        console.print_notice("Threads started!\n\n");
+    }
+    if test.most_events == 0 || test.most_events > QUEUED {
+        console.print_fatal(
+            "The event queue is full. This means the worker threads are unable to keep up with \
+             the specified event generation rate",
+        );
+    }
+    FAILED
 }
 
 /// Ends the program when its threads have not begun in time, whatever they are doing.
@@ -255,7 +278,7 @@ fn end_test(test: &LoadTest<'_>, printer: &LoadPrinter<'_>, recording: &Recordin
     let unbegun = recording.total.unbegun.len();
     // At the end of any load some are about to begin.
     if unbegun > settings.threads as u64 && !settings.strict {
-        let wait_s = recording.total.unbegun.max() as f64 / 1e9;
+        let wait_s = recording.total.unbegun.max_ns() as f64 / 1e9;
         print_complaint(&format!(
             "WARNING: {unbegun} events were due and never began; the first of them had waited \
              {wait_s:.1} s. No latency above counts them."

@@ -25,9 +25,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
-use super::arguments::given_words;
+use super::arguments::{given_words, words_command};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use crate::base::Stop;
@@ -48,19 +48,8 @@ const OK: u8 = 0;
 const FAILED: u8 = 1;
 
 pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .about("Run sysbench's command line on sweat's engines")
+    words_command(NAME, "Run sysbench's command line on sweat's engines")
         .override_usage("sweat sysbench [OPTIONS] [TESTNAME] [COMMAND]")
-        .disable_help_flag(true)
-        .arg(
-            Arg::new("words")
-                .value_name("WORDS")
-                .num_args(0..)
-                .action(ArgAction::Append)
-                .trailing_var_arg(true)
-                .allow_hyphen_values(true)
-                .help("The words of sysbench; `sweat sysbench --help` lists them"),
-        )
         .after_help(
             "Examples:\n  \
              sweat sysbench oltp_read_write --mysql-db=sbtest --tables=4 prepare\n  \

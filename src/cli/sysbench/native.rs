@@ -197,6 +197,7 @@ impl NativeTest<'_> {
             intro: String::new(),
             workload: &*workload,
             target: (!is_dry).then_some(&target),
+            most_events: settings.events,
             reconnect: ignored.iter().any(|error| reconnect.contains(error)),
             as_text: self.words.text("db-ps-mode") == "disable",
             settings,

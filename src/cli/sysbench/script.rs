@@ -365,11 +365,6 @@ impl ScriptTest<'_> {
                 true
             })
         };
-        let uses_sql = |text: &str| {
-            ["sysbench.sql", "oltp_common", "db_query", "db_connect", "db_prepare", "con:"]
-                .iter()
-                .any(|word| text.contains(word))
-        };
         let text = match &self.source {
             ScriptSource::Path(path) => std::fs::read_to_string(path).unwrap_or_default(),
             ScriptSource::Text { text, .. } => text.clone(),
@@ -383,6 +378,7 @@ impl ScriptTest<'_> {
             intro: String::new(),
             workload: &workload,
             target: None,
+            most_events: settings.events,
             reconnect: false,
             as_text: false,
             hook: Some(&hook),
@@ -398,6 +394,13 @@ impl ScriptTest<'_> {
         }
         code
     }
+}
+
+/// Whether a script looks as if it sends statements.
+fn uses_sql(text: &str) -> bool {
+    ["sysbench.sql", "oltp_common", "db_query", "db_connect", "db_prepare", "con:"]
+        .iter()
+        .any(|word| text.contains(word))
 }
 
 impl ScriptTest<'_> {

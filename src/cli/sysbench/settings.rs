@@ -159,27 +159,28 @@ fn read_limits(
     console: SysbenchConsole,
     limits: DefaultLimits,
 ) -> OldLimits {
-    let renamed = |old: &str, new: &str, unset: i64| {
+    let renamed = |old: &str, new: &str, is_set: fn(i64) -> bool| {
         let value = words.int(old);
-        if value == unset || (value <= 0 && unset == 0) {
+        if !is_set(value) {
             return None;
         }
         console.print_warning(&format!("--{old} is deprecated, use --{new} instead"));
         Some(value)
     };
-    let threads = renamed("num-threads", "threads", 1).unwrap_or_else(|| words.int("threads"));
+    let threads = renamed("num-threads", "threads", |count| count != 1)
+        .unwrap_or_else(|| words.int("threads"));
     let given = |name: &str| words.given(name).map(|_| words.int(name));
-    let events = renamed("max-requests", "events", 0)
+    let events = renamed("max-requests", "events", |count| count > 0)
         .or_else(|| given("events"))
         .or_else(|| words.given("max-requests").map(|_| 0))
         .unwrap_or(limits.events as i64);
     // An old name with 0 changes nothing where the limit is the one of today.
     let is_old = limits.time_s == 0;
-    let time = renamed("max-time", "time", 0)
+    let time = renamed("max-time", "time", |seconds| seconds > 0)
         .or_else(|| given("time"))
         .or_else(|| words.given("max-time").filter(|_| is_old).map(|_| 0))
         .unwrap_or(limits.time_s as i64);
-    let rate = renamed("tx-rate", "rate", 0).unwrap_or_else(|| words.int("rate"));
+    let rate = renamed("tx-rate", "rate", |rate| rate != 0).unwrap_or_else(|| words.int("rate"));
     OldLimits { threads, events, time, rate }
 }
 

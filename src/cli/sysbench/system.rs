@@ -292,11 +292,22 @@ impl SystemTest<'_> {
             intro: self.intro(),
             workload,
             target: None,
+            most_events: self.most_events(),
             reconnect: false,
             as_text: false,
             settings,
             stop: self.stop,
         }))
+    }
+
+    /// The events after which the test ends; 0 where it goes on.
+    fn most_events(&self) -> u64 {
+        let own = match self.name {
+            "mutex" => self.settings.threads as u64,
+            "memory" => self.size("memory-total-size") / self.size("memory-block-size").max(1),
+            _ => 0,
+        };
+        if own == 0 { self.settings.events } else { own }
     }
 
     /// The first file that is not there, or is too short; something else that is in the way; with what to do.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::base::Secret;
+use crate::base::host_port::split_host_port;
 use crate::cli::connection::library_address;
 use crate::plan::{AddressPlan, Mistake, Protocol};
 
@@ -187,13 +188,12 @@ impl TpccWords {
     ) -> Result<(), Mistake> {
         let address = &mut self.address;
         match letter {
-            'h' => match value.rsplit_once(':').filter(|(host, _)| !host.contains(':')) {
-                Some((host, port)) => {
-                    address.host = Some(host.to_owned());
-                    address.port = Some(read_number('h', port, 1, 65_535)?);
-                }
-                None => address.host = Some(value.to_owned()),
-            },
+            'h' => {
+                let place = split_host_port(value);
+                let (host, port) = place.map_err(|why| Mistake::new(format!("-h {value}"), why))?;
+                address.host = Some(host.to_owned());
+                address.port = port.or(address.port);
+            }
             'P' => address.port = Some(read_number(letter, value, 1, 65_535)?),
             'S' => {
                 address.socket = Some(value.into());

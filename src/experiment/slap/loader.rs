@@ -213,7 +213,8 @@ impl ArchivedLoader<'_, '_, '_> {
             Ok(recording) => run.lock_writer().end_trial(recording),
             Err(error) => run.add_note(&format!("{error:#}")),
         }
-        self.monitor.end_cost_watch(watch, run, id);
+        let back = self.monitor.end_cost_watch(watch, run, id);
+        back.unwrap_or_else(|left| run.add_note(&format!("{left:#}")));
         RoundLoad { seconds, ran }
     }
 }

@@ -43,9 +43,10 @@ impl ClassicCapture {
         let (interval, is_local) = (Nanos::from(plan.every), target.is_local());
         let (target, given_up, is_redacted) =
             (target.clone(), abandon.clone(), !plan.is_unredacted);
-        let gate = gate.clone();
+        let (gate, probes) = (gate.clone(), plan.probes.clone());
         let thread = std::thread::Builder::new().name("classic".to_owned()).spawn(move || {
-            let mut looker = ClassicLooker::new(&target, &given_up, is_redacted);
+            let looker = ClassicLooker::new(&target, &given_up, is_redacted);
+            let mut looker = looker.with_probes(&probes);
             let mut hour = OpenHour { gate, paths: None };
             write_looks(&files, &mut looker, &wake, &mut hour, (interval, is_local));
             let server_cpu = looker.server_cpu();

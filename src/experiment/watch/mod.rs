@@ -17,11 +17,12 @@ use super::run_context::RunOrigin;
 use super::{facts, machine};
 use crate::archive::{RunMeta, RunState, ServerRecord, WatchEvent, WatchEventKind, WatchWriter};
 use crate::base::kernel::{self, local_time};
+use crate::base::reactor::block_on;
 use crate::base::units::show_duration;
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::Target;
-use crate::plan::{ProbePlan, WatchPlan};
-use crate::probe::{ProbeSample, Sampler, find_probes};
+use crate::plan::{Mistake, ProbePlan, WatchPlan};
+use crate::probe::{ProbeSample, Sampler, find_probes, statement_times};
 use crate::server::sandbox::ProcessId;
 use classic::ClassicCapture;
 use heavy::HeavyLooks;
@@ -97,12 +98,13 @@ pub fn run_watch(
     stop: &Stop,
     listener: &mut dyn WatchListener,
 ) -> anyhow::Result<FinishedWatch> {
-    find_probes(&plan.probes)?;
+    let probes = sampled_probes(plan)?;
     // Before anything takes time: a process that ends meanwhile ends the watch, and is no mistake.
     let process = plan.pid.map(|pid| ProcessId::from_pid(pid).ok_or(pid));
     let process =
         process.transpose().map_err(|pid| anyhow::anyhow!("there is no process {pid}"))?;
     let server = facts::target_record(target, stop)?;
+    check_percentiles(plan, target, stop)?;
     let clock = RealClock::start_now();
     let cpu_before = own_cpu();
     let meta = RunMeta {
@@ -126,7 +128,7 @@ pub fn run_watch(
     let heavy = wants_heavy.then(|| HeavyLooks::start(target, !plan.is_unredacted)).transpose()?;
     listener.watch_started(writer.dir(), &server);
     let mut recorder = WatchRecorder::new(plan, writer, room, listener);
-    let run = WatchRun { plan, target, stop, clock, process, heavy: heavy.as_ref() };
+    let run = WatchRun { plan, probes, target, stop, clock, process, heavy: heavy.as_ref() };
     let end = loop {
         match run.run_segment(&mut recorder)? {
             SegmentEnd::Rotated => {}
@@ -154,8 +156,35 @@ pub fn run_watch(
     recorder.close(state, cost, clock.now())
 }
 
+/// Names of the probes that look: those that were asked for, and one that a trigger needs besides.
+fn sampled_probes(plan: &WatchPlan) -> Result<Vec<String>, Mistake> {
+    let kinds = find_probes(&plan.probes)?;
+    let mut names: Vec<String> = kinds.iter().map(|kind| kind.name.to_owned()).collect();
+    let is_there = names.iter().any(|name| name == statement_times::NAME);
+    if !is_there && plan.triggers.iter().any(|trigger| trigger.percentile().is_some()) {
+        names.push(statement_times::NAME.to_owned());
+    }
+    Ok(names)
+}
+
+/// Whether the server tells what triggers need that wait for a percentile.
+fn check_percentiles(plan: &WatchPlan, target: &Target, stop: &Stop) -> anyhow::Result<()> {
+    let mut triggers = plan.triggers.iter().filter(|trigger| trigger.percentile().is_some());
+    let Some(trigger) = triggers.next() else { return Ok(()) };
+    let mut session = target.connect(stop)?;
+    let seen = statement_times::check_statement_times(&mut session);
+    block_on(session.quit());
+    let mistake = |why: String| {
+        let why = format!("the server does not say how long statements took: {why}");
+        let hint = "`status.took_ms > 200` measures how long it takes to answer sweat";
+        Mistake::new(format!("--when '{trigger}'"), why).hint(hint)
+    };
+    Ok(seen.map_err(mistake)?)
+}
+
 struct WatchRun<'a> {
     plan: &'a WatchPlan,
+    probes: Vec<String>,
     target: &'a Target,
     stop: &'a Stop,
     /// Of the whole watch.
@@ -173,7 +202,7 @@ impl WatchRun<'_> {
         recorder.start_segment(span.name_unix_ns, origin);
         let (out, samples) = mpsc::channel();
         let probes =
-            ProbePlan { names: self.plan.probes.clone(), interval: recorder.sampling_interval() };
+            ProbePlan { names: self.probes.clone(), interval: recorder.sampling_interval() };
         let sampler = Sampler::start_counted(&probes, self.target, clock, &out)?;
         let end = loop {
             let now = clock.now();

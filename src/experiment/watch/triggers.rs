@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::base::Nanos;
 use crate::plan::Trigger;
-use crate::probe::{ProbeSample, SampleValues};
+use crate::probe::{ProbeSample, SampleValues, statement_times};
 
 /// How long samples stay in the ring.
 const RING: Nanos = Nanos(60_000_000_000);
@@ -28,7 +28,12 @@ pub(super) struct TriggerState {
     is_told: bool,
     /// When its last incident began.
     fired: Option<u64>,
+    /// The server's counts of statements at the last look, where a percentile of their times is meant.
+    buckets: Option<TimeBuckets>,
 }
+
+/// The upper ends of buckets in milliseconds, ascending, each with how many statements it holds.
+type TimeBuckets = Vec<(f64, f64)>;
 
 /// What a sample means for a trigger.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +55,7 @@ impl TriggerState {
             began: None,
             is_told: false,
             fired: None,
+            buckets: None,
         }
     }
 
@@ -57,7 +63,7 @@ impl TriggerState {
     /// may.
     pub(super) fn observe(&mut self, sample: &ProbeSample, unix_ns: u64) -> TriggerSign {
         let began = *self.began.get_or_insert(unix_ns);
-        let Some(raw) = value_of(sample, &self.trigger) else {
+        let Some(raw) = self.read_value(sample) else {
             let is_late = unix_ns.saturating_sub(began) > UNSEEN.0;
             if self.last.is_none() && is_late && !self.is_told {
                 self.is_told = true;
@@ -84,6 +90,24 @@ impl TriggerState {
             true => TriggerSign::Fired(value),
             false => TriggerSign::Quiet,
         }
+    }
+
+    /// The number that it waits for, if the sample has it.
+    fn read_value(&mut self, sample: &ProbeSample) -> Option<f64> {
+        let Some(percentile) = self.trigger.percentile() else {
+            return value_of(sample, &self.trigger);
+        };
+        let SampleValues::Numbers(numbers) = &sample.values else { return None };
+        if sample.probe != statement_times::NAME {
+            return None;
+        }
+        let bucket = |(name, count): &(String, f64)| {
+            Some((name.strip_prefix(statement_times::UP_TO_MS)?.parse().ok()?, *count))
+        };
+        let mut now: TimeBuckets = numbers.iter().filter_map(bucket).collect();
+        now.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let rises = rises_between(&self.buckets.replace(now.clone())?, &now)?;
+        percentile_of_buckets(&rises, percentile)
     }
 
     /// Whether an incident may begin so soon after the last one; if so, it does.
@@ -118,6 +142,28 @@ fn value_of(sample: &ProbeSample, trigger: &Trigger) -> Option<f64> {
         }
         _ => None,
     }
+}
+
+/// What buckets rose by; `None` if one fell, as after a restart.
+fn rises_between(before: &TimeBuckets, now: &TimeBuckets) -> Option<TimeBuckets> {
+    let count_before =
+        |end: f64| before.iter().find(|(known, _)| *known == end).map_or(0.0, |b| b.1);
+    let are_there = before.iter().all(|(end, _)| now.iter().any(|(known, _)| known == end));
+    let rises: TimeBuckets =
+        now.iter().map(|(end, count)| (*end, count - count_before(*end))).collect();
+    (are_there && rises.iter().all(|(_, rise)| *rise >= 0.0)).then_some(rises)
+}
+
+/// The upper end of the bucket that holds a percentile; `None` if no statement ended.
+fn percentile_of_buckets(buckets: &TimeBuckets, percentile: f64) -> Option<f64> {
+    let total: f64 = buckets.iter().map(|(_, count)| count).sum();
+    let rank = (total * percentile / 100.0).ceil();
+    let mut passed = 0.0;
+    let holds = |(_, count): &&(f64, f64)| {
+        passed += count;
+        passed >= rank
+    };
+    buckets.iter().filter(|(_, count)| *count > 0.0).find(holds).map(|(end, _)| *end)
 }
 
 /// How many incidents began on this day.
@@ -237,6 +283,27 @@ mod tests {
         let slow = ProbeSample { ended: Nanos(SECOND + SECOND / 4), ..look(1, 0.0) };
         assert_eq!(sees("status.took_ms > 200", &slow), TriggerSign::Fired(250.0));
         assert_eq!(sees("host.took_ms > 200", &slow), TriggerSign::Quiet);
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_statements_between_two_looks() {
+        let mut state = TriggerState::new(&Trigger::parse("p99 > 20ms").unwrap());
+        let mut observe = |at_s: u64, counts: &[(&str, f64)]| {
+            let named = |(end, count): &(&str, f64)| {
+                (format!("{}{end}", statement_times::UP_TO_MS), *count)
+            };
+            let values = SampleValues::Numbers(counts.iter().map(named).collect());
+            let probe = statement_times::NAME;
+            state.observe(&ProbeSample { probe, values, ..look(at_s, 0.0) }, at_s * SECOND)
+        };
+        // What was before the watch does not count.
+        assert_eq!(observe(1, &[("100.5", 1e6), ("9.5", 10.0)]), TriggerSign::Quiet);
+        assert_eq!(observe(2, &[("100.5", 1e6 + 1.0), ("9.5", 109.0)]), TriggerSign::Quiet);
+        assert_eq!(observe(3, &[("100.5", 1e6 + 3.0), ("9.5", 207.0)]), TriggerSign::Fired(100.5));
+        // Nothing has ended, and then the server was started anew.
+        assert_eq!(observe(4, &[("100.5", 1e6 + 3.0), ("9.5", 207.0)]), TriggerSign::Quiet);
+        assert_eq!(observe(5, &[("100.5", 7.0)]), TriggerSign::Quiet);
+        assert_eq!(observe(6, &[("100.5", 8.0)]), TriggerSign::Fired(100.5));
     }
 
     #[test]

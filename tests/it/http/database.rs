@@ -1,11 +1,18 @@
 //! An application and the database behind it, measured together: what each page costs, which one repeats a statement, which one
 //! waits for a lock.
 
-use serde_json::Value;
+use std::process::Child;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
-use crate::cli::{World, err, expect, out};
+use rustix::process::Signal;
+use serde_json::Value;
+use sweat::server::ServerControl as _;
+
+use crate::cli::{World, end, err, expect, is_under_way, out, signal, until};
 use crate::fixture::{self, Fixture};
-use crate::page_server::{PAGES, PageServer};
+use crate::page_server::{PAGES, PageServer, get_page};
 
 /// One of a list by a key's value.
 fn find<'v>(list: &'v Value, key: &str, name: &str) -> Option<&'v Value> {
@@ -34,11 +41,12 @@ fn load_pages(world: &World, server: &Fixture, urls: &[String], words: &[&str]) 
     serde_json::from_str(&out(&output)).expect("the report is JSON")
 }
 
-fn check_pages(server: &Fixture) {
+fn check_pages(server: &Fixture, more: &[&str]) {
     let pages = PageServer::start(server);
     let url = |path: &str| format!("http://127.0.0.1:{}{path}", pages.port);
     let world = World::new();
     let words = ["--threads=4", "--time=2s", "--isolate=2", "--isolate-time=800ms"];
+    let words = [&words, more].concat();
     let report = load_pages(&world, server, &PAGES.map(|(path, _)| url(path)), &words);
     assert_eq!(report["server"]["observed"], true, "{}", report["server"]);
     assert_eq!(evidence(&report, "FOREIGN-CPU"), "", "the application's CPU is no noise");
@@ -65,6 +73,9 @@ fn check_pages(server: &Fixture) {
     assert_eq!(evidence(&report, "CONNECT-PER-EVENT"), "", "sessions are kept");
     let answer = report["answer"].to_string();
     assert!(answer.contains("Each event cost the database "), "{answer}");
+    let note = cost["statements_note"].as_str().unwrap_or_default();
+    assert_eq!(note.starts_with("Statements are from the "), !more.is_empty(), "{note}");
+    assert!(!note.contains('%'), "sessions are opened with the load: {note}");
     let text = out(&world.run(&["report", "latest", "-v"]));
     assert!(text.contains("\nDatabase M") && text.contains(", observed"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -77,14 +88,136 @@ fn check_pages(server: &Fixture) {
 
 #[test]
 fn what_each_page_costs_a_mariadb_is_told_by_the_statement() {
-    check_pages(&fixture::with(&[("performance_schema", "ON")]));
+    check_pages(&fixture::with(&[("performance_schema", "ON")]), &[]);
 }
 
 #[test]
 fn what_each_page_costs_a_mysql_is_told_by_the_statement() {
     if let Some(server) = fixture::mysql() {
-        check_pages(&server);
+        check_pages(&server, &[]);
     }
+}
+
+/// What logging changes, and whether there is a file of ours.
+fn logging_state(server: &Fixture) -> (String, bool) {
+    let names = ["slow_query_log", "long_query_time", "log_output", "slow_query_log_file"];
+    let list = names.map(|name| format!("@@GLOBAL.{name}")).join(", ");
+    let entries = std::fs::read_dir(server.sandbox.datadir()).expect("the data are there");
+    let mut names = entries.flatten().map(|entry| entry.file_name());
+    let has_file = names.any(|name| name.to_string_lossy().starts_with("sweat-"));
+    (server.sql(&format!("SELECT {list}")), has_file)
+}
+
+fn check_pages_by_log(server: &Fixture) {
+    let before = logging_state(server);
+    check_pages(server, &["--allow=logging"]);
+    assert_eq!(logging_state(server), before, "all is put back, and no file is left");
+}
+
+#[test]
+fn the_slow_log_of_a_mariadb_tells_the_statements_of_each_page() {
+    check_pages_by_log(&fixture::mariadb());
+}
+
+#[test]
+fn the_slow_log_of_a_mysql_tells_the_statements_of_each_page() {
+    if let Some(server) = fixture::mysql_with(&[("performance_schema", "OFF")]) {
+        check_pages_by_log(&server);
+    }
+}
+
+#[test]
+fn a_slow_log_in_the_table_is_read_there() {
+    let own = [("log_output", "TABLE"), ("slow_query_log", "ON")];
+    check_pages_by_log(&fixture::with(&own));
+    let off = ("performance_schema", "OFF");
+    if let Some(server) = fixture::mysql_with(&[own[0], own[1], off]) {
+        check_pages_by_log(&server);
+    }
+}
+
+#[test]
+fn a_slow_log_that_was_on_keeps_what_it_would_have_had() {
+    let server = fixture::with(&[("slow_query_log", "ON"), ("general_log", "ON")]);
+    let pages = PageServer::start(&server);
+    let url = format!("http://127.0.0.1:{}/one", pages.port);
+    let before = logging_state(&server).0;
+    let world = World::new();
+    let words = ["--threads=1", "--time=1s", "--allow=logging"];
+    let report = load_pages(&world, &server, &[url], &words);
+    let statements = &report["server_costs"][0]["statements"];
+    assert_eq!(statements[0]["text"], "select n from item where id=?", "{statements}");
+    assert_eq!(logging_state(&server), (before, true), "the file stays, as it was on");
+    let run = sweat::archive::latest_run(&world.runs()).expect("there is a run");
+    let text = std::fs::read_to_string(run.join("log.txt")).expect("the run has notes");
+    assert!(text.contains("those that your slow log would have"), "{text}");
+}
+
+/// A load with the log on, as a process.
+fn start_logged_load(world: &World, server: &Fixture) -> (PageServer, Child) {
+    let pages = PageServer::start(server);
+    let url = format!("http://127.0.0.1:{}/one", pages.port);
+    let socket = server.target().plan().socket.clone().expect("sandboxes have a socket");
+    let socket = socket.display().to_string();
+    let place = ["-S", &socket, "-u", "root", "-q"];
+    let words = ["bench", "http", &url, "--threads=1", "--time=60s", "--allow=logging"];
+    let child = world.start(&[&words[..], &place].concat());
+    until("the load runs", || is_under_way(world));
+    assert!(logging_state(server).0.starts_with("1\t0.0"), "the log is on");
+    (pages, child)
+}
+
+fn check_put_back(server: &Fixture) {
+    let before = logging_state(server).0;
+    let world = World::new();
+    let (pages, child) = start_logged_load(&world, server);
+    signal(&child, Signal::INT);
+    let (output, _) = end(child, Duration::from_secs(20));
+    expect(&output, 130);
+    assert_eq!(logging_state(server), (before.clone(), false), "Ctrl-C puts it back");
+    drop(pages);
+    server.sql("DROP DATABASE shop");
+
+    let world = World::new();
+    let (_pages, mut child) = start_logged_load(&world, server);
+    child.kill().expect("it runs");
+    child.wait().expect("it has ended");
+    assert_ne!(logging_state(server).0, before, "nobody could put it back");
+    let run = sweat::archive::latest_run(&world.runs()).expect("there is a run");
+    let restored = world.run(&["restore", &run.display().to_string()]);
+    expect(&restored, 0);
+    assert_eq!(logging_state(server).0, before, "{}", out(&restored));
+}
+
+#[test]
+fn a_log_that_was_switched_on_is_put_back_even_after_a_kill() {
+    check_put_back(&fixture::mariadb());
+    if let Some(server) = fixture::mysql_with(&[("performance_schema", "OFF")]) {
+        check_put_back(&server);
+    }
+}
+
+#[test]
+fn sessions_that_were_open_before_the_load_are_missed_and_it_is_said() {
+    let server = fixture::mariadb();
+    let pages = PageServer::start(&server);
+    let mut link = pages.connect();
+    get_page(&mut link, "/one");
+    let asks = AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while asks.load(Relaxed) {
+                get_page(&mut link, "/list");
+            }
+        });
+        let url = format!("http://127.0.0.1:{}/one", pages.port);
+        let world = World::new();
+        let words = ["--threads=1", "--time=2s", "--allow=logging"];
+        let report = load_pages(&world, &server, &[url], &words);
+        asks.store(false, Relaxed);
+        let note = report["server_costs"][0]["statements_note"].to_string();
+        assert!(note.contains(" % of them: sessions that were open before"), "{note}");
+    });
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::caveats::is_too_late;
 use crate::archive::{Counters, SampleRecord};
 use crate::base::Nanos;
 use crate::plan::Metric;
-use crate::recorder::{Histogram, Interval, new_histogram};
+use crate::recorder::{Histogram, Interval, SparseHistogram, new_histogram};
 
 /// Beats kept for the curves.
 const HISTORY: usize = 600;
@@ -149,7 +149,7 @@ impl LiveStats {
         let seconds = interval.length_s();
         let used = own_cpu.since(self.own_cpu.replace(own_cpu).unwrap_or(own_cpu));
         let response = interval.response_times();
-        let at = |q| quantile_s(&response, q);
+        let at = |q| sparse_quantile_s(&response, q);
         let beat = LiveInterval {
             at_s: interval.ended.since(began).to_seconds(),
             events_per_s: per_second(interval.event_count() as f64, seconds),
@@ -157,7 +157,7 @@ impl LiveStats {
             p95_s: at(0.95),
             p99_s: at(0.99),
             max_s: at(1.0),
-            lateness_p99_s: quantile_s(&interval.lateness, 0.99),
+            lateness_p99_s: sparse_quantile_s(&interval.lateness, 0.99),
             errors: interval.error_count(),
             reconnects: interval.reconnects,
             backlog: interval.backlog,
@@ -168,7 +168,7 @@ impl LiveStats {
             [(&mut self.response, &response), (&mut self.lateness, &interval.lateness)]
         {
             let sum = sum.get_or_insert_with(new_histogram);
-            sum.add(new).expect("all histograms share their bounds");
+            new.add_to(sum);
         }
         if beat.errors > 0 {
             self.first_error_s.get_or_insert(beat.at_s);
@@ -365,6 +365,10 @@ fn quantile_s(histogram: &Histogram, q: f64) -> Option<f64> {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e9)
 }
 
+fn sparse_quantile_s(histogram: &SparseHistogram, q: f64) -> Option<f64> {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e9)
+}
+
 fn per_second(amount: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { amount / seconds } else { 0.0 }
 }
@@ -376,8 +380,8 @@ mod tests {
 
     fn interval(began_s: u64, ended_s: u64, latencies_ms: &[u64], failed: u64) -> Interval {
         let mut class = ClassTotals::default();
-        latencies_ms.iter().for_each(|ms| class.response.record(ms * 1_000_000).unwrap());
-        class.failed.record_n(1, failed).unwrap();
+        latencies_ms.iter().for_each(|ms| class.response.record(ms * 1_000_000));
+        class.failed.record_n(1, failed);
         let [began, ended] = [began_s, ended_s].map(|s| Nanos(s * 1_000_000_000));
         Interval { classes: vec![class], reconnects: 1, ..Interval::empty(began, ended) }
     }
@@ -431,7 +435,7 @@ mod tests {
         assert!(live.warnings(true).is_empty());
         live.add_interval(&interval(1, 2, &[1], 1), Nanos(0));
         let mut late = interval(2, 3, &[], 0);
-        late.lateness.record_n(1_000_000, 9).unwrap();
+        late.lateness.record_n(1_000_000, 9);
         (late.in_flight, late.classes) = (4, Vec::new());
         live.add_interval(&late, Nanos(0));
         live.add_interval(&Interval { began: Nanos(3_000_000_000), ..late }, Nanos(0));

@@ -86,7 +86,7 @@ fn audit_classes(trial: &Trial, audit: &LoadAudit) -> Vec<AuditClass> {
 
 /// Response times by class in an interval of a load that runs.
 pub fn interval_class_times(interval: &Interval) -> Vec<ClassTimes> {
-    let response = interval.classes.iter().map(|class| SparseHistogram::from(&class.response));
+    let response = interval.classes.iter().map(|class| class.response.clone());
     class_times(&response.enumerate().collect::<Vec<_>>())
 }
 

@@ -8,8 +8,11 @@ use super::latency::summarize_histogram;
 /// All machines of a merged run.
 pub(super) fn machine_findings(run: &RunRecord) -> Vec<MachineFinding> {
     let machines = run.merged.iter().flat_map(|merged| &merged.machines);
-    let first = machines.clone().map(|machine| machine.began_ns).min().unwrap_or(0);
-    machines.map(|machine| machine_finding(machine, first)).collect()
+    let find = |machine: &MachineRecord| {
+        let same_load = machines.clone().filter(|other| other.load == machine.load);
+        machine_finding(machine, same_load.map(|other| other.began_ns).min().unwrap_or(0))
+    };
+    machines.clone().map(find).collect()
 }
 
 fn machine_finding(machine: &MachineRecord, first_ns: u64) -> MachineFinding {
@@ -23,6 +26,7 @@ fn machine_finding(machine: &MachineRecord, first_ns: u64) -> MachineFinding {
     MachineFinding {
         name: machine.name.clone(),
         share: machine.share.text.clone(),
+        load: machine.load.clone(),
         folder: machine.folder.clone(),
         state: machine.state,
         workers: machine.workers,

@@ -28,6 +28,7 @@ pub mod noise;
 pub mod number_format;
 mod one_run;
 pub mod replay;
+mod run_exchanges;
 mod scaling;
 mod sentences;
 mod series;
@@ -81,6 +82,7 @@ pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,
     StatementFindings,
 };
+pub use run_exchanges::RunExchanges;
 pub use watch::{
     WATCH_COLUMNS, WatchColumn, WatchFigure, WatchFindings, WatchRow, WatchStall, WatchTable,
     WatchUnit, analyse_watch,

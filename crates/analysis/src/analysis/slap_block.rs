@@ -72,7 +72,7 @@ impl SlapBlock {
                 self.classes.push((name, new_histogram(), 0));
             }
             let (_, response, failed) = &mut self.classes[n];
-            response.add(&totals.response).expect("all histograms share their bounds");
+            totals.response.add_to(response);
             *failed += totals.failed.len();
             if n < query_classes {
                 self.queries += totals.response.len() + totals.failed.len();

@@ -8,7 +8,9 @@ use super::findings::{
     SteadyState, TrialFinding, UnbegunArrivals, WorkCount,
 };
 use super::load_title::load_title;
-use super::{cost, counters, figures, latency, load_audit, replay, stages, stalls, steady};
+use super::{
+    cost, counters, figures, latency, load_audit, replay, run_exchanges, stages, stalls, steady,
+};
 
 /// Counters of pages read one by one on a miss.
 const DISK_READS: &[&str] = &["Innodb_buffer_pool_reads"];
@@ -57,7 +59,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         counts: work_counts(trial, seconds),
         rates: rate_spread(trial),
         spectrum: latency::percentile_spectrum(&response),
-        response_hdr: archive::hdr_base64(&response),
+        response_hdr: archive::hdr_base64(&(&response).into()),
         response: latency::summarize_histogram(&response),
         unbegun: unbegun_arrivals(trial, tried),
         service: latency::summarize_histogram(&latency::sum_histograms(&trial.service)),
@@ -68,6 +70,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         figures: figures::figures_of(trial),
         stages: stages::stage_findings(trial),
         steps: step_findings(trial),
+        exchanges: run_exchanges::run_exchanges(trial),
         failed,
         failed_as_recorded: failed_as_recorded(trial).min(failed),
         failed_share: (tried > 0).then(|| failed as f64 / tried as f64),

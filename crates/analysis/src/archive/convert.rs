@@ -32,7 +32,7 @@ impl From<&Interval> for IntervalRecord {
             ended_ns: i.ended.0,
             events: i.classes.iter().map(|c| c.response.len()).collect(),
             errors: i.classes.iter().map(|c| c.failed.len()).collect(),
-            response: (&i.response_times()).into(),
+            response: i.response_times(),
             class_response: Vec::new(),
             tally: i.into(),
             reconnects: i.reconnects,
@@ -76,15 +76,15 @@ impl Trial {
         self.began_ns = total.began.0;
         self.ended_ns = total.ended.0;
         self.reason = recording.reason.into();
-        self.response = total.classes.iter().map(|c| c.response.clone()).collect();
-        self.service = total.classes.iter().map(|c| c.service.clone()).collect();
-        self.failed = total.classes.iter().map(|c| c.failed.clone()).collect();
+        self.response = total.classes.iter().map(|c| c.response.to_histogram()).collect();
+        self.service = total.classes.iter().map(|c| c.service.to_histogram()).collect();
+        self.failed = total.classes.iter().map(|c| c.failed.to_histogram()).collect();
         self.event_steps = recording.step_names.clone();
         self.event_step_labels = recording.step_labels.clone();
-        self.step_latency = total.steps.iter().map(|s| s.latency.clone()).collect();
-        self.step_failed = total.steps.iter().map(|s| s.failed.clone()).collect();
-        self.lateness = total.lateness.clone();
-        self.unbegun = total.unbegun.clone();
+        self.step_latency = total.steps.iter().map(|s| s.latency.to_histogram()).collect();
+        self.step_failed = total.steps.iter().map(|s| s.failed.to_histogram()).collect();
+        self.lateness = total.lateness.to_histogram();
+        self.unbegun = total.unbegun.to_histogram();
         self.tally = total.into();
         self.reconnects = total.reconnects;
         self.longest_outage_ns = recording.longest_outage_ns;

@@ -2,16 +2,19 @@
 //! them. One line per interval, class and kind, empty ones left out; tags are `<class>/response`,
 //! `/service`, `/failed`, `<step>/step` and `/failed-step` of steps inside events, and `lateness` and `unbegun`. Values are nanoseconds.
 
+use std::io::Write as _;
 use std::iter::Enumerate;
 use std::slice::SplitInclusive;
 use std::time::{Duration, SystemTime};
 
+use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
-    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry,
 };
-use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
-use crate::recorder::{Histogram, Interval, new_histogram};
+use super::hdr_v2::{HistogramPacker, unpack_histogram};
+use crate::base::token::encode_base64;
+use crate::recorder::{Interval, SparseHistogram};
 
 /// Which of the histograms a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub(super) enum HistogramKind {
 /// One histogram of the log.
 pub(super) struct HistogramEntry {
     pub(super) part: HistogramKind,
-    pub(super) histogram: Histogram,
+    pub(super) histogram: SparseHistogram,
 }
 
 /// The first lines of a log. `origin_unix_ns` is the wall time that the lines' starts count from.
@@ -47,18 +50,11 @@ pub(super) fn header_lines(origin_unix_ns: u64) -> Vec<u8> {
 }
 
 /// A histogram alone, as the log holds it: format V2, compressed, base64; empty if there is nothing in it.
-pub fn hdr_base64(histogram: &Histogram) -> String {
-    if histogram.is_empty() {
-        return String::new();
+pub fn hdr_base64(histogram: &SparseHistogram) -> String {
+    match histogram.is_empty() {
+        true => String::new(),
+        false => encode_base64(HistogramPacker::new().pack(histogram)),
     }
-    let (mut out, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
-    IntervalLogWriterBuilder::new()
-        .begin_log_with(&mut out, &mut serializer)
-        .expect("memory takes every byte")
-        .write_histogram(histogram, Duration::ZERO, Duration::ZERO, None)
-        .expect("counts of a histogram fit its own format, and memory takes every byte");
-    let line = String::from_utf8_lossy(&out);
-    line.trim_end().rsplit(',').next().unwrap_or_default().to_owned()
 }
 
 const LEGEND: &[u8] =
@@ -71,17 +67,15 @@ pub(super) fn encode_interval(
     interval: &Interval,
 ) -> (Vec<u8>, usize) {
     let (mut out, mut count) = (Vec::new(), 0);
-    let mut serializer = V2DeflateSerializer::new();
-    let mut log = IntervalLogWriterBuilder::new()
-        .begin_log_with(&mut out, &mut serializer)
-        .expect("memory takes every byte");
-    let start = Duration::from(interval.began);
-    let length = Duration::from(interval.ended.since(interval.began));
-    let mut put = |tag: String, histogram: &Histogram| {
+    let mut packer = HistogramPacker::new();
+    let start_s = interval.began.to_seconds();
+    let length_s = interval.length_s();
+    let mut put = |tag: String, histogram: &SparseHistogram| {
         if !histogram.is_empty() {
-            let tag = Tag::new(&tag).expect("class names are escaped");
-            log.write_histogram(histogram, start, length, Some(tag))
-                .expect("counts of a histogram fit its own format, and memory takes every byte");
+            let packed = encode_base64(packer.pack(histogram));
+            let max = histogram.max_ns() as f64;
+            writeln!(out, "Tag={tag},{start_s:.3},{length_s:.3},{max:.3},{packed}")
+                .expect("memory takes every byte");
             count += 1;
         }
     };
@@ -115,13 +109,11 @@ fn escape_tag(name: &str) -> String {
 
 type SplitLines<'a> = SplitInclusive<'a, u8, fn(&u8) -> bool>;
 
-/// The whole lines of a log in order, read one at a time: a full histogram takes a quarter of a MiB, and an hour has
-/// thousands. Ends early where a line makes no sense.
+/// The whole lines of a log in order, read one at a time: an hour has thousands. Ends early where a line makes no sense.
 pub(super) struct HistogramLines<'a> {
     names: Vec<String>,
     steps: Vec<String>,
     rest: Enumerate<SplitLines<'a>>,
-    deserializer: Deserializer,
     damage: Option<String>,
 }
 
@@ -134,7 +126,6 @@ impl<'a> HistogramLines<'a> {
             names: escape(classes),
             steps: escape(steps),
             rest: text.split_inclusive(is_end).enumerate(),
-            deserializer: Deserializer::new(),
             damage: None,
         }
     }
@@ -156,7 +147,7 @@ impl Iterator for HistogramLines<'_> {
         let is_said = |line: &[u8]| matches!(line.first(), Some(b'#' | b'"')) || line == b"\n";
         let (number, line) = self.rest.by_ref().find(|(_, line)| !is_said(line))?;
         let found = match line.last() {
-            Some(b'\n') => parse_entry([&self.names, &self.steps], line, &mut self.deserializer),
+            Some(b'\n') => parse_entry([&self.names, &self.steps], line),
             _ => Err("cut"),
         };
         found
@@ -167,17 +158,13 @@ impl Iterator for HistogramLines<'_> {
     }
 }
 
-fn parse_entry(
-    names: [&[String]; 2],
-    line: &[u8],
-    deserializer: &mut Deserializer,
-) -> Result<HistogramEntry, &'static str> {
+fn parse_entry(names: [&[String]; 2], line: &[u8]) -> Result<HistogramEntry, &'static str> {
     let Some(Ok(LogEntry::Interval(entry))) = IntervalLogIterator::new(line).next() else {
         return Err("no interval");
     };
     let tag = entry.tag().ok_or("no tag")?;
     let part = parse_tag(names, tag.as_str()).ok_or("unknown tag")?;
-    let histogram = decode_histogram(entry.encoded_histogram(), deserializer)?;
+    let histogram = parse_hdr_base64(entry.encoded_histogram())?;
     Ok(HistogramEntry { part, histogram })
 }
 
@@ -185,26 +172,8 @@ fn parse_entry(
 ///
 /// # Errors
 /// Why it is none.
-pub fn parse_hdr_base64(text: &str) -> Result<Histogram, &'static str> {
-    decode_histogram(text, &mut Deserializer::new())
-}
-
-fn decode_histogram(
-    text: &str,
-    deserializer: &mut Deserializer,
-) -> Result<Histogram, &'static str> {
-    let bytes = decode_base64(text).ok_or("not base64")?;
-    // The length inside says how much memory is taken: believe it only if it can be true.
-    if bytes.len() < 8 || bytes[4..8] != ((bytes.len() - 8) as u32).to_be_bytes() {
-        return Err("length of the histogram");
-    }
-    let histogram: Histogram =
-        deserializer.deserialize(&mut bytes.as_slice()).map_err(|_| "no histogram")?;
-    let bounds = |h: &Histogram| (h.low(), h.high(), h.sigfig());
-    if bounds(&histogram) != bounds(&new_histogram()) {
-        return Err("other bounds than ours: they don't add");
-    }
-    Ok(histogram)
+pub fn parse_hdr_base64(text: &str) -> Result<SparseHistogram, &'static str> {
+    unpack_histogram(&decode_base64(text).ok_or("not base64")?)
 }
 
 fn parse_tag([classes, steps]: [&[String]; 2], tag: &str) -> Option<HistogramKind> {

@@ -13,7 +13,7 @@
 //!   raw/<probe>.jsonl.gz   raw samples
 //!   variables.json     the server's variables at start and end, with origin
 //!   machines.json      which machines ran the load, if several shared it
-//!   machines/1/        each machine's own run folder, whole
+//!   machines/1/        each machine's own run folder, whole; of several loads machines/LOAD/1/
 //!   log.txt            notes in words
 //!   manifest.json      sizes and SHA-256 of all of these, written last
 //! runs/baselines.json  names given to runs
@@ -31,6 +31,7 @@ mod baselines;
 mod convert;
 mod error;
 mod file;
+mod hdr_v2;
 mod hlog;
 mod looks;
 mod manifest;
@@ -62,8 +63,8 @@ pub use hlog::{hdr_base64, parse_hdr_base64};
 pub use looks::{CounterLook, DigestsRecord};
 pub use manifest::manifest_hashes;
 pub use merge::{
-    MachineRecord, MergeError, MergeInput, MergeOptions, MergeOutput, MergeRecord, MergeRefusal,
-    merge_runs,
+    LoadPlace, MachineRecord, MergeError, MergeInput, MergeOptions, MergeOutput, MergeRecord,
+    MergeRefusal, MergedSeries, merge_runs,
 };
 pub use plan_lock::{PlanLock, file_sha256, read_plan_lock};
 pub use reader::{is_run_folder, latest_run, list_runs, read_meta, read_run};
@@ -71,7 +72,9 @@ pub use recorded_names::{
     ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
     TrialEnding, WatchEventKind,
 };
-pub use share::{CLOCK_BOUND, DealtSessions, SHARE_TEXT, ShareRecord};
+pub use share::{
+    AGENTS_LOAD, AGENTS_SHARE, CLOCK_BOUND, CLOCK_OFFSET, DealtSessions, SHARE_TEXT, ShareRecord,
+};
 pub use tally::TallyRecord;
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,
@@ -82,7 +85,7 @@ pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
 pub use warmed::WarmedRecord;
 pub use watch::{
     ClassicFiles, ClassicStamp, ForeignWatch, SegmentPlace, WatchEvent, WatchReader, WatchWriter,
-    read_foreign_watch, status_look_text,
+    classic_look, read_classic_looks, read_foreign_watch, status_look_text,
 };
 pub use writer::RunWriter;
 

@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 pub const SHARE_TEXT: &str = ", share ";
 /// The fact that says how far the clock of an agent may be from its coordinator's, nanoseconds.
 pub const CLOCK_BOUND: &str = "clock_bound_ns";
+/// The fact that says what the coordinator's clock was found to be ahead of an agent's, nanoseconds.
+pub const CLOCK_OFFSET: &str = "clock_offset_ns";
+/// The fact that says which coordinator's load an agent's run was part of.
+pub const AGENTS_LOAD: &str = "agents_load";
+/// The fact that says which share of it the run was.
+pub const AGENTS_SHARE: &str = "agents_share";
 
 /// One share of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

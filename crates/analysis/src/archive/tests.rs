@@ -11,15 +11,12 @@ use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{
     ClassId, ClassTotals, CounterSpec, ErrorCount, EventError, EventErrorKind, Histogram, Interval,
     LoadAudit, MeasuredFigures, Recording, SparseHistogram, StepTotals, Tally, UnopenedWorker,
-    new_histogram,
 };
 
-fn histogram(values: &[u64]) -> Histogram {
-    let mut h = new_histogram();
-    for v in values {
-        h.saturating_record(*v);
-    }
-    h
+fn histogram(values: &[u64]) -> SparseHistogram {
+    let mut histogram = SparseHistogram::default();
+    values.iter().for_each(|ns| histogram.record(*ns));
+    histogram
 }
 
 const COUNTERS: &[CounterSpec] = &[
@@ -58,12 +55,12 @@ pub(super) fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
     for i in intervals {
         total.ended = i.ended;
         for (sum, part) in total.classes.iter_mut().zip(&i.classes) {
-            sum.response.add(&part.response).unwrap();
-            sum.service.add(&part.service).unwrap();
-            sum.failed.add(&part.failed).unwrap();
+            sum.response.add(&part.response);
+            sum.service.add(&part.service);
+            sum.failed.add(&part.failed);
         }
-        total.lateness.add(&i.lateness).unwrap();
-        total.unbegun.add(&i.unbegun).unwrap();
+        total.lateness.add(&i.lateness);
+        total.unbegun.add(&i.unbegun);
         total.tally.add(&i.tally);
         total.reconnects += i.reconnects;
     }
@@ -173,7 +170,7 @@ fn write(runs: &Path, intervals: &[Interval]) -> (std::path::PathBuf, RunRecord)
     let mut trial = Trial { intervals: intervals.iter().map(Into::into).collect(), ..head() };
     // The load has an audit, so times by class are read back.
     for (record, interval) in trial.intervals.iter_mut().zip(intervals) {
-        let classes = interval.classes.iter().map(|class| (&class.response).into());
+        let classes = interval.classes.iter().map(|class| class.response.clone());
         record.class_response = classes.enumerate().collect::<Vec<(usize, SparseHistogram)>>();
         record.class_response.retain(|(_, times)| !times.is_empty());
     }
@@ -303,9 +300,9 @@ fn a_killed_run_is_read_up_to_its_last_interval() {
     let trial = &run.trials[0];
     assert_eq!(trial.reason, TrialEnding::Cut);
     assert_eq!(trial.intervals.len(), 3);
-    assert_eq!(trial.response[0], sum.classes[0].response);
-    assert_eq!(trial.failed[1], sum.classes[1].failed);
-    assert_eq!(trial.lateness, sum.lateness);
+    assert_eq!(trial.response[0], sum.classes[0].response.to_histogram());
+    assert_eq!(trial.failed[1], sum.classes[1].failed.to_histogram());
+    assert_eq!(trial.lateness, sum.lateness.to_histogram());
     assert_eq!(trial.tally, (&sum).into());
     assert_eq!(trial.ended_ns, sum.ended.0);
     assert_eq!(run.steps, [step(1, None)]);
@@ -490,7 +487,7 @@ fn steps_inside_events_and_stages_are_kept() {
             (&trial.event_steps[..], &trial.stages[..]),
             (&["new/order, 2".to_owned()][..], &[stage][..])
         );
-        assert_eq!(trial.step_latency, std::slice::from_ref(&latency));
+        assert_eq!(trial.step_latency, [latency.to_histogram()]);
         assert_eq!(trial.step_failed[0].len(), 2);
         assert_eq!(trial.response.iter().map(|h| h.len()).sum::<u64>(), 0, "steps are no events");
     }

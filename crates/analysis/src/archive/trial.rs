@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ArchiveError;
 use super::file::replace_file;
-use super::hlog::{self, HistogramKind};
+use super::hlog::{self, HistogramEntry, HistogramKind};
 use super::old_folders;
 use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
 use super::share::{DealtSessions, ShareRecord};
@@ -316,12 +316,7 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
     why.into_iter().for_each(|w| note(format!("intervals.jsonl {w}")));
     let by_class = file.totals.as_ref().is_some_and(|totals| totals.audit.is_some());
     for interval in intervals {
-        // A full histogram takes a quarter of a MiB, and a load of many statements has a hundred in each interval.
-        let mine: Vec<(HistogramKind, SparseHistogram)> = lines
-            .by_ref()
-            .take(interval.hlog_lines)
-            .map(|entry| (entry.part, SparseHistogram::from(&entry.histogram)))
-            .collect();
+        let mine: Vec<HistogramEntry> = lines.by_ref().take(interval.hlog_lines).collect();
         if mine.len() < interval.hlog_lines {
             note("histograms.hlog ends before intervals.jsonl".to_owned());
             break;
@@ -361,11 +356,11 @@ fn read_file(dir: &Path, name: &str, note: &mut impl FnMut(String)) -> Vec<u8> {
 fn add_interval(
     trial: &mut Trial,
     line: IntervalLine,
-    histograms: Vec<(HistogramKind, SparseHistogram)>,
+    histograms: Vec<HistogramEntry>,
     by_class: bool,
 ) {
     let (mut response, mut class_response) = (SparseHistogram::default(), Vec::new());
-    for (part, histogram) in histograms {
+    for HistogramEntry { part, histogram } in histograms {
         let sum = match part {
             HistogramKind::Response(class) => {
                 response.add(&histogram);

@@ -420,7 +420,7 @@ fn check_free_space(dir: &Path) -> Result<(), ArchiveError> {
 }
 
 /// A name as a file may have it.
-fn safe_file_name(name: &str) -> String {
+pub(super) fn safe_file_name(name: &str) -> String {
     let keep = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '=');
     let text: String = name.chars().take(80).map(|c| if keep(c) { c } else { '-' }).collect();
     match text.trim_start_matches('.') {

@@ -16,6 +16,11 @@ pub fn folder_bytes(dir: &Path) -> u64 {
     entries.map(bytes).sum()
 }
 
+/// The name of this machine, as a server on it has it in `@@hostname`.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Cores this process may use.
 pub fn core_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

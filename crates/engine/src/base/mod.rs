@@ -1,10 +1,11 @@
 //! What every room needs and that knows no room: clock, random numbers, units, the stop flag, the reactor, private files,
-//! heads and statuses of HTTP.
+//! hosts with their ports, heads and statuses of HTTP.
 //! Never knows: databases.
 
 pub mod calendar;
 pub mod clock;
 pub mod distribution;
+pub mod host_port;
 pub mod http_head;
 pub mod http_status;
 pub mod kernel;

@@ -25,7 +25,7 @@ use threads::EngineContext;
 
 use crate::base::{Clock, Nanos, RealClock, StartSignal, Stop, StopReason, kernel};
 use crate::plan::{EnginePlan, LoadPlan, Mistake};
-use crate::recorder::{Interval, LoadEnding, Recorder, Recording, new_histogram};
+use crate::recorder::{Interval, LoadEnding, Recorder, Recording, SparseHistogram};
 use crate::workload::Workload;
 
 /// How often the driver's own thread looks whether the user wants to stop.
@@ -399,12 +399,15 @@ impl LoadMonitor<'_> {
         let begun = self.recorder.started_events();
         let unbegun = match &mut self.backlog {
             // What would be due next is nothing if there is nothing left to do.
-            Some(backlog) if exhausted < opened => backlog.waiting_times(over.since(began), begun),
-            Some(_) => new_histogram(),
+            Some(backlog) if exhausted < opened => {
+                SparseHistogram::from(&backlog.waiting_times(over.since(began), begun))
+            }
+            Some(_) => SparseHistogram::default(),
             None => self
                 .workload
                 .as_recorded()
-                .map_or_else(new_histogram, |recorded| recorded.unbegun_ages(over)),
+                .map(|recorded| SparseHistogram::from(&recorded.unbegun_ages(over)))
+                .unwrap_or_default(),
         };
         let incomplete = self.plan.all_sessions && !unopened.is_empty();
         if (opened == 0 || incomplete) && !self.stop.is_set() && failure.is_none() {

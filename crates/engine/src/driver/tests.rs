@@ -240,11 +240,13 @@ fn a_load_by_time_lasts_so_long_and_gives_its_intervals() {
             ..plan(&[Deed::Work; 5], engine, 300)
         };
         let (recording, intervals) = run_null(&plan);
-        assert_eq!(intervals.len(), 3);
+        // A busy machine may be late for an edge; none is left out between two intervals.
+        let edges = intervals.windows(2).map(|pair| (pair[0].ended, pair[1].began));
+        assert!(edges.into_iter().all(|(ended, began)| ended == began));
         assert!((0.3..3.0).contains(&recording.total.length_s()), "{}", recording.total.length_s());
         assert!(recording.total.event_count() > 0);
         assert_eq!(intervals[0].began, recording.total.began);
-        assert_eq!(intervals[2].ended, recording.total.ended);
+        assert_eq!(intervals.last().unwrap().ended, recording.total.ended);
     });
 }
 
@@ -281,9 +283,9 @@ fn a_saturated_open_loop_tells_its_backlog() {
         assert_eq!(total.unbegun.len(), total.backlog);
         // The oldest was due when about so many had begun, and waited from then to the end of the load.
         let waited = 100_000_000 - total.event_count() * 50_000;
-        assert!(total.unbegun.max().abs_diff(waited) < 1_000_000, "{}", total.unbegun.max());
+        assert!(total.unbegun.max_ns().abs_diff(waited) < 1_000_000, "{}", total.unbegun.max_ns());
         let class = &total.classes[1];
-        assert!(class.response.max() > 2 * class.service.value_at_quantile(0.5));
+        assert!(class.response.max_ns() > 2 * class.service.value_at_quantile(0.5));
     });
 }
 
@@ -315,7 +317,7 @@ fn an_event_that_runs_again_counts_once_and_its_error_too() {
         assert_eq!((total.event_count(), total.error_count(), total.tally.counts[0]), (6, 2, 8));
         assert_eq!(recording.restarts, 2);
         assert_eq!((recording.errors[0].error.code, recording.errors[0].count), (1213, 2));
-        assert!(total.response_times().max() >= 2_000_000, "its clock runs on");
+        assert!(total.response_times().max_ns() >= 2_000_000, "its clock runs on");
         let [worker] = total.worker_totals[..] else { panic!("{:?}", total.worker_totals) };
         assert_eq!(worker.events, 6);
         assert!(worker.time >= Nanos(8_000_000), "{worker:?}");

@@ -46,7 +46,7 @@ const ORDERS: &[(&str, OrderPlan)] = &[
 ];
 
 /// Words of `allow` that are consent, which can't stand in a file.
-pub const CONSENT: &[&str] = &["set-global", "ps-setup"];
+pub const CONSENT: &[&str] = &["set-global", "ps-setup", "logging"];
 
 /// Words of `arrival`.
 const ARRIVALS: &[&str] = &["closed", "constant", "poisson"];

@@ -36,6 +36,7 @@ pub use watch::{WatchLimits, WatchPlan};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::base::host_port::split_host_port;
 use crate::base::units::ByteSize;
 use crate::base::{Secret, StartSignal};
 
@@ -158,6 +159,22 @@ impl AddressPlan {
         };
         let all: Vec<_> = std::iter::once(self).chain(&self.others).map(one).collect();
         Some(all.join(","))
+    }
+
+    /// Another server, same account: a path is its socket, all else is `HOST` or `HOST:PORT`. A port that is not named is
+    /// this one's.
+    #[must_use]
+    pub fn with_place(&self, place: &str) -> AddressPlan {
+        let mut other = AddressPlan { host: None, port: None, socket: None, ..self.clone() };
+        if place.contains('/') {
+            (other.socket, other.protocol) = (Some(PathBuf::from(place)), Some(Protocol::Socket));
+            return other;
+        }
+        let (host, port) = split_host_port(place).unwrap_or((place, None));
+        other.host = Some(host.to_owned());
+        other.port = port.or(self.port);
+        other.protocol = Some(Protocol::Tcp);
+        other
     }
 }
 

@@ -1,5 +1,5 @@
 //! When a watch keeps more than its samples: `Threads_running > 50 for 3s`, `rate(Innodb_row_lock_waits) > 100`,
-//! `processlist(Waiting for table) > 5`, `status.took_ms > 200`.
+//! `processlist(Waiting for table) > 5`, `status.took_ms > 200`, `p99 > 20ms`.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,13 +15,13 @@ const EXAMPLE: &str = "as in 'Threads_running > 50 for 3s' or 'rate(Innodb_row_l
 /// A condition on a number that a probe samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trigger {
-    /// Name of the number, or `PROBE(TEXT)`; its case does not matter.
+    /// Name of the number, `PROBE(TEXT)` or a percentile of statement times (`p99`); its case does not matter.
     pub counter: String,
     /// Whether what it grows by per second is meant.
     pub is_rate: bool,
     /// How it has to stand to the bound.
     pub relation: Relation,
-    /// The bound.
+    /// The bound; of a percentile in milliseconds.
     pub bound: f64,
     /// How long that has to hold.
     pub time: Duration,
@@ -74,6 +74,10 @@ impl Trigger {
             }
             _ => {}
         }
+        let is_time = percentile_of(counter).is_some();
+        if is_rate && is_time {
+            return Err(wrong(format!("{counter} has no rate")));
+        }
         let (bound, time) = match rest.split_once(" for ") {
             Some((bound, time)) => (bound.trim(), parse_time(time.trim())),
             None => (rest.trim(), Ok(Duration::ZERO)),
@@ -82,16 +86,28 @@ impl Trigger {
         if time > LONGEST {
             return Err(wrong(format!("{} is longer than an hour", show_time(time))));
         }
-        let number = bound.parse::<f64>().ok().filter(|number| number.is_finite());
-        let bound = number.or_else(|| parse_count(bound).ok().map(|count| count as f64));
-        let Some(bound) = bound else {
+        let number = match is_time {
+            true => parse_ms(bound),
+            false => {
+                bound.parse().ok().or_else(|| parse_count(bound).ok().map(|count| count as f64))
+            }
+        };
+        let Some(bound) = number.filter(|number: &f64| number.is_finite()) else {
             return Err(wrong("behind the comparison stands no number".to_owned()));
         };
         Ok(Trigger { counter: counter.to_owned(), is_rate, relation, bound, time })
     }
 
+    /// The percentile of the times of statements that is meant: 99.9 for `p99.9`.
+    pub fn percentile(&self) -> Option<f64> {
+        percentile_of(&self.counter)
+    }
+
     /// The probe whose rows are counted, and the text that these hold: `processlist(Waiting)` or `processlist.Waiting`.
     pub fn row_text(&self) -> Option<(&str, &str)> {
+        if self.percentile().is_some() {
+            return None;
+        }
         match self.counter.split_once('(') {
             Some((probe, rest)) => Some((probe, rest.strip_suffix(')').unwrap_or(rest).trim())),
             None => self.counter.split_once('.'),
@@ -111,11 +127,34 @@ impl fmt::Display for Trigger {
             false => write!(f, "{}", self.counter)?,
         }
         write!(f, " {} {}", self.relation.sign(), self.bound)?;
+        if self.percentile().is_some() {
+            f.write_str(" ms")?;
+        }
         match self.time {
             Duration::ZERO => Ok(()),
             time => write!(f, " for {}", show_time(time)),
         }
     }
+}
+
+/// 99.9 of `p99.9`.
+fn percentile_of(name: &str) -> Option<f64> {
+    let digits = name.strip_prefix(['p', 'P']).filter(|rest| !rest.starts_with('.'))?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let percentile = digits.parse().ok().filter(|_| is_number)?;
+    (percentile > 0.0 && percentile < 100.0).then_some(percentile)
+}
+
+/// `20ms`, `1.5 s`, or a number of milliseconds.
+fn parse_ms(text: &str) -> Option<f64> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &text[number.len()..] {
+        "" | "ms" => 1.0,
+        "us" => 1e-3,
+        "s" => 1e3,
+        _ => return None,
+    };
+    number.trim().parse::<f64>().ok().map(|number| number * scale)
 }
 
 #[cfg(test)]
@@ -146,6 +185,24 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_of_statement_times_have_bounds_that_are_times() {
+        for (text, percentile, bound_ms) in [
+            ("p99 > 20ms for 3s", 99.0, 20.0),
+            ("P99.9 >= 1.5s", 99.9, 1500.0),
+            ("p50 > 250 us", 50.0, 0.25),
+            ("p95 > 5", 95.0, 5.0),
+        ] {
+            let trigger = Trigger::parse(text).unwrap();
+            assert_eq!((trigger.percentile(), trigger.bound), (Some(percentile), bound_ms));
+            assert_eq!(trigger.row_text(), None);
+            assert_eq!(Trigger::parse(&trigger.to_string()), Ok(trigger));
+        }
+        for other in ["p > 1", "p.9 > 1", "p100 > 1", "p0 > 1", "p1e1 > 1", "p9-9 > 1"] {
+            assert_eq!(Trigger::parse(other).unwrap().percentile(), None, "{other}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         for (text, why) in [
             ("Threads_running", "it has no comparison"),
@@ -156,6 +213,10 @@ mod tests {
             ("processlist(x > 5", "is not the name of a number"),
             ("a b > 5", "`a b` is not the name of a number"),
             ("a > x", "stands no number"),
+            ("a > 5ms", "stands no number"),
+            ("p99 > 5 parsecs", "stands no number"),
+            ("p99 > inf", "stands no number"),
+            ("rate(p99) > 5", "p99 has no rate"),
             ("a > inf", "stands no number"),
             ("a > 5 for ever", "is not a time"),
             ("a > 5 for 2h", "longer than an hour"),

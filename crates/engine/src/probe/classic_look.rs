@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::probed_server::cell_text;
 use super::process::ThreadCpu;
-use super::{ProbeError, ProbedServer, innodb, redact, status, variables};
+use super::{ProbeError, ProbedServer, innodb, processlist, redact, status, variables};
 use crate::base::{Nanos, Stop};
 use crate::client::{ResultSet, Target};
 
@@ -16,26 +16,46 @@ pub struct ClassicLooker {
     subject: ProbedServer,
     server_cpu: ThreadCpu,
     is_redacted: bool,
+    /// Names of the probes whose looks are wanted; all if empty.
+    probes: Vec<String>,
 }
 
-/// One look.
+/// Column names and rows.
+pub type ClassicTable = (Vec<String>, Vec<Vec<String>>);
+
+/// One look; what nobody wanted is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassicLook {
     /// Names and values of `SHOW GLOBAL STATUS`.
-    pub status: Vec<(String, String)>,
-    /// Columns and rows of `SHOW ENGINE INNODB STATUS`; without rows where the account may not see it.
-    pub innodb: (Vec<String>, Vec<Vec<String>>),
-    /// Columns and rows of `SHOW FULL PROCESSLIST`.
-    pub processlist: (Vec<String>, Vec<Vec<String>>),
+    pub status: Option<Vec<(String, String)>>,
+    /// `SHOW ENGINE INNODB STATUS`; without rows where the account may not see it.
+    pub innodb: Option<ClassicTable>,
+    /// `SHOW FULL PROCESSLIST`.
+    pub processlist: Option<ClassicTable>,
 }
+
+/// Probes that have a place in such a look.
+pub const CLASSIC_PROBES: &[&str] = &[status::NAME, innodb::NAME, processlist::NAME];
 
 impl ClassicLooker {
     /// For a server; values in statements are hidden if `is_redacted`, passwords in any case.
     pub fn new(target: &Target, abandon: &Stop, is_redacted: bool) -> ClassicLooker {
+        let probes = Vec::new();
         let server_cpu = ThreadCpu::default();
         let subject = ProbedServer::new(Some(target), abandon, Arc::default());
         let subject = subject.with_thread_cpu(server_cpu.clone());
-        ClassicLooker { subject, server_cpu, is_redacted }
+        ClassicLooker { subject, server_cpu, is_redacted, probes }
+    }
+
+    /// The same, which looks only as these probes would; all three if there are no names.
+    #[must_use]
+    pub fn with_probes(mut self, names: &[String]) -> ClassicLooker {
+        self.probes = names.to_vec();
+        self
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.probes.is_empty() || self.probes.iter().any(|known| known == name)
     }
 
     /// Names and values of `SHOW GLOBAL VARIABLES`, without passwords.
@@ -63,30 +83,44 @@ impl ClassicLooker {
     /// When the server does not answer, or refuses its status.
     pub fn take_look(&mut self) -> Result<ClassicLook, ProbeError> {
         self.subject.start_tick();
-        let status = self.subject.query_rows(status::STATEMENT)?;
-        let mut innodb = match self.subject.query_rows(innodb::STATEMENT) {
+        let mut look = ClassicLook::default();
+        if self.wants(status::NAME) {
+            let found = self.subject.query_rows(status::STATEMENT)?;
+            let pair = |row: &Vec<Option<Vec<u8>>>| (cell_text(row.first()), cell_text(row.get(1)));
+            look.status = Some(found.rows.iter().map(pair).collect());
+        }
+        if self.wants(innodb::NAME) {
+            look.innodb = Some(self.read_innodb()?);
+        }
+        if self.wants(processlist::NAME) {
+            look.processlist = Some(self.read_sessions()?);
+        }
+        self.subject.count_thread_cpu();
+        Ok(look)
+    }
+
+    fn read_innodb(&mut self) -> Result<ClassicTable, ProbeError> {
+        let mut found = match self.subject.query_rows(innodb::STATEMENT) {
             Err(ProbeError::ForGood(_)) => ResultSet::default(),
             seen => seen?,
         };
-        let processlist = self.subject.query_rows("SHOW FULL PROCESSLIST")?;
-        for cell in innodb.rows.iter_mut().flatten().flatten() {
+        for cell in found.rows.iter_mut().flatten().flatten() {
             let text = redact::redact_text(&String::from_utf8_lossy(cell));
             let text = if self.is_redacted { redact::hide_status_values(&text) } else { text };
             *cell = text.into_bytes();
         }
-        let info = processlist.column_index(STATEMENT_COLUMN);
-        let (columns, mut rows) = text_table(&processlist);
+        Ok(text_table(&found))
+    }
+
+    fn read_sessions(&mut self) -> Result<ClassicTable, ProbeError> {
+        let found = self.subject.query_rows("SHOW FULL PROCESSLIST")?;
+        let info = found.column_index(STATEMENT_COLUMN);
+        let (columns, mut rows) = text_table(&found);
         for info in rows.iter_mut().filter_map(|row| row.get_mut(info?)) {
             let text = redact::redact_text(info);
             *info = if self.is_redacted { redact::hide_values(&text) } else { text };
         }
-        self.subject.count_thread_cpu();
-        let pair = |row: &Vec<Option<Vec<u8>>>| (cell_text(row.first()), cell_text(row.get(1)));
-        Ok(ClassicLook {
-            status: status.rows.iter().map(pair).collect(),
-            innodb: text_table(&innodb),
-            processlist: (columns, rows),
-        })
+        Ok((columns, rows))
     }
 
     /// Says good-bye to the server.
@@ -96,7 +130,7 @@ impl ClassicLooker {
 }
 
 /// A result as text; NULL reads so, as in the mysql clients.
-fn text_table(result: &ResultSet) -> (Vec<String>, Vec<Vec<String>>) {
+fn text_table(result: &ResultSet) -> ClassicTable {
     let cell = |cell: &Option<Vec<u8>>| match cell {
         Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         None => "NULL".to_owned(),

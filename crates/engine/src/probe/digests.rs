@@ -105,12 +105,17 @@ impl DigestSnapshot {
                 without_index: now.without_index.saturating_sub(was.without_index),
                 ..now.clone()
             };
-            (rise.calls > 0 && !is_look_at_server(&rise.text)).then_some(rise)
+            (rise.calls > 0).then_some(rise)
         };
-        let mut rises: Vec<DigestCounts> = self.0.iter().filter_map(of).collect();
-        rises.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.text.cmp(&b.text)));
-        rises
+        without_looks(self.0.iter().filter_map(of))
     }
+}
+
+/// Statements but for those that look at the server itself, the most frequent first.
+pub(super) fn without_looks(all: impl Iterator<Item = DigestCounts>) -> Vec<DigestCounts> {
+    let mut kept: Vec<DigestCounts> = all.filter(|one| !is_look_at_server(&one.text)).collect();
+    kept.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.text.cmp(&b.text)));
+    kept
 }
 
 /// Whether a statement asks about the server itself, as ours do: `SHOW`, system variables, system schemas.

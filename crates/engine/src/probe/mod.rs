@@ -7,6 +7,7 @@ pub mod digests;
 pub mod host;
 mod incident_look;
 pub mod innodb;
+mod log_digests;
 pub mod noise;
 mod own_cost;
 mod probed_server;
@@ -18,13 +19,15 @@ mod redact;
 mod sampler;
 mod sampling_loop;
 mod snapshot;
+pub mod statement_times;
 pub mod status;
 mod ticks;
 pub mod variables;
 pub mod waits;
 
-pub use classic_look::{ClassicLook, ClassicLooker};
+pub use classic_look::{CLASSIC_PROBES, ClassicLook, ClassicLooker, ClassicTable};
 pub use incident_look::IncidentLooker;
+pub use log_digests::LogDigests;
 pub use own_cost::{LOOK, cost_counters, measure_own_cost};
 pub use probed_server::{ProbeError, ProbedServer};
 pub use process::process_cpu_s;
@@ -46,8 +49,15 @@ pub fn server_pid(session: &mut Session, local: bool) -> Option<u32> {
 const PROCESS_GRANT: (&str, &str) = ("grant PROCESS", "SHOW ENGINE INNODB STATUS");
 
 /// All probes.
-pub const PROBES: &[ProbeKind] =
-    &[status::KIND, innodb::KIND, processlist::KIND, variables::KIND, host::KIND, process::KIND];
+pub const PROBES: &[ProbeKind] = &[
+    status::KIND,
+    innodb::KIND,
+    processlist::KIND,
+    variables::KIND,
+    host::KIND,
+    process::KIND,
+    statement_times::KIND,
+];
 
 /// A kind of probe.
 pub struct ProbeKind {
@@ -62,6 +72,8 @@ pub struct ProbeKind {
     pub asks_server: bool,
     /// Whether it is about the server: left out where there is none.
     pub needs_server: bool,
+    /// Whether it looks where no probes are named.
+    pub is_default: bool,
     /// What must be granted for it to see all it can see, in words, and a statement that fails without; `None` where a
     /// session is enough.
     pub needed_grant: Option<(&'static str, &'static str)>,
@@ -72,6 +84,11 @@ pub struct ProbeKind {
 }
 
 impl ProbeKind {
+    /// Whether a list of names asks for it; an empty one asks for all that look by default.
+    pub fn is_asked_by(&self, names: &[String]) -> bool {
+        if names.is_empty() { self.is_default } else { names.iter().any(|name| name == self.name) }
+    }
+
     /// The kind that took a sample; `None` for notes of the sampler itself.
     pub fn of_sample(sample: &ProbeSample) -> Option<&'static ProbeKind> {
         PROBES.iter().find(|kind| kind.name == sample.probe)

@@ -42,8 +42,15 @@ const OF_COST: &[&str] = &[
     "Threads_",
 ];
 
-fn begins_with_one(name: &str, prefixes: &[&str]) -> bool {
-    prefixes.iter().any(|prefix| name.starts_with(prefix))
+/// The numbers of the rows whose names begin with one of these. The status has some five hundred others.
+fn numbers_of(rows: &[Vec<Option<Vec<u8>>>], prefixes: &[&str]) -> NamedCounters {
+    let is_wanted = |row: &&Vec<Option<Vec<u8>>>| match row.first() {
+        Some(Some(name)) => prefixes.iter().any(|prefix| name.starts_with(prefix.as_bytes())),
+        _ => false,
+    };
+    let wanted = rows.iter().filter(is_wanted);
+    let cells = wanted.map(|row| (cell_text(row.first()), cell_text(row.get(1))));
+    status::split_numbers(cells).0.into_iter().collect()
 }
 
 /// Counters of this moment that tell what events cost: of the server, and the CPU of its process where that is known.
@@ -52,10 +59,7 @@ fn begins_with_one(name: &str, prefixes: &[&str]) -> bool {
 /// When the server doesn't answer.
 pub fn cost_counters(session: &mut Session, pid: Option<u32>) -> Result<NamedCounters, Error> {
     let rows = session.query_rows(status::STATEMENT)?;
-    let cells = rows.rows.iter().map(|row| (cell_text(row.first()), cell_text(row.get(1))));
-    let (numbers, _) = status::split_numbers(cells);
-    let mut kept: NamedCounters =
-        numbers.into_iter().filter(|(name, _)| begins_with_one(name, OF_COST)).collect();
+    let mut kept = numbers_of(&rows.rows, OF_COST);
     if let Some(pid) = pid {
         let of_process = process::read_counters(pid).into_iter();
         kept.extend(of_process.filter(|(name, _)| name.starts_with("process.cpu_")));
@@ -79,9 +83,8 @@ pub fn measure_own_cost(
     let second = session_counters(&mut subject)?;
     // What reading these counters costs is in each difference.
     let reading = rise(&first, &second, &NamedCounters::new());
-    let is_chosen = |name: &str| names.is_empty() || names.iter().any(|chosen| chosen == name);
     let look = hidden_rises(&mut subject, &mut |_| Ok(()))?;
-    let kinds = PROBES.iter().filter(|kind| kind.asks_server && is_chosen(kind.name));
+    let kinds = PROBES.iter().filter(|kind| kind.asks_server && kind.is_asked_by(names));
     for kind in kinds.filter(|kind| matches!(kind.schedule, SamplingSchedule::Ticks(_))) {
         let mut probe = (kind.build)();
         // The first look may ask more than the others.
@@ -141,9 +144,7 @@ fn read_status(
     prefixes: &[&str],
 ) -> Result<NamedCounters, ProbeError> {
     let rows = subject.query_rows(sql)?;
-    let cells = rows.rows.iter().map(|row| (cell_text(row.first()), cell_text(row.get(1))));
-    let (numbers, _) = status::split_numbers(cells);
-    Ok(numbers.into_iter().filter(|(name, _)| begins_with_one(name, prefixes)).collect())
+    Ok(numbers_of(&rows.rows, prefixes))
 }
 
 /// What rose, without what reading alone makes rise.

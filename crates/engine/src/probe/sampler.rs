@@ -41,13 +41,13 @@ pub struct Sampler {
     server_cpu: Option<ThreadCpu>,
 }
 
-/// The probes of a list of names; all of them if it is empty.
+/// The probes of a list of names; those that look by default if it is empty.
 ///
 /// # Errors
 /// Names the first that doesn't exist.
 pub fn find_probes(names: &[String]) -> Result<Vec<&'static ProbeKind>, Mistake> {
     if names.is_empty() {
-        return Ok(PROBES.iter().collect());
+        return Ok(PROBES.iter().filter(|kind| kind.is_default).collect());
     }
     let find = |name: &String| {
         PROBES.iter().find(|kind| kind.name == name).ok_or_else(|| {
@@ -241,7 +241,7 @@ mod tests {
             let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
             find_probes(&names).map(|kinds| kinds.iter().map(|k| k.name).collect::<Vec<_>>())
         };
-        assert_eq!(names(&[]).unwrap().len(), PROBES.len());
+        assert_eq!(names(&[]).unwrap().len(), PROBES.len() - 1, "one is asked for by name");
         assert_eq!(names(&["host", "status"]).unwrap(), ["host", "status"]);
         let mistake = names(&["hots"]).unwrap_err();
         assert!(mistake.hint.unwrap().contains("processlist"));

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
 
-use super::atomic_histogram::{AtomicHistogram, CELLS, GROUP, lowest_cell_value};
+use super::atomic_histogram::{AtomicHistogram, CELLS, GROUP};
 use super::shard::{ErrorTexts, RecorderShard, ShardWriter};
 use super::slots::CompletionSlots;
+use super::sparse::SparseHistogram;
 use super::types::{
-    ClassTotals, CounterSpec, ErrorCount, Histogram, Interval, MOST_COUNTERS, Recording,
-    StepTotals, Tally, UnopenedWorker, WorkerTotals, empty_histogram, new_histogram,
+    ClassTotals, CounterSpec, ErrorCount, Interval, MOST_COUNTERS, Recording, StepTotals, Tally,
+    UnopenedWorker, WorkerTotals,
 };
 use crate::base::{Nanos, StopReason};
 
@@ -20,7 +21,7 @@ pub struct LoadEnding {
     /// When the last event ended.
     pub ended: Nanos,
     /// Open loop: arrivals due and never begun, by how long they had waited when no event could begin any more.
-    pub unbegun: Histogram,
+    pub unbegun: SparseHistogram,
     /// What each worker did.
     pub worker_totals: Vec<WorkerTotals>,
     /// Why it ended.
@@ -58,6 +59,8 @@ pub struct Recorder {
     counters: &'static [CounterSpec],
     tally: Tally,
     reconnects: u64,
+    /// The news of one histogram at a time.
+    news: SparseHistogram,
 }
 
 /// What was seen of one class.
@@ -83,20 +86,18 @@ struct CollectedCounts {
 }
 
 impl CollectedCounts {
-    /// What was counted since the last look.
+    /// What was counted since the last look; gathered in memory that is used again, so that it takes what it holds.
     fn take_new<'a>(
         &mut self,
         lanes: impl Iterator<Item = &'a AtomicHistogram> + Clone,
-    ) -> Histogram {
+        news: &mut SparseHistogram,
+    ) -> SparseHistogram {
+        news.clear();
         let touched = lanes.clone().fold(0, |all, histogram| all | histogram.touched_groups());
         self.touched |= touched;
-        if touched == 0 {
-            return empty_histogram();
-        }
-        if self.counts.is_empty() {
+        if touched != 0 && self.counts.is_empty() {
             self.counts = vec![0; CELLS];
         }
-        let mut news = None;
         for group in set_bit_indexes(touched) {
             let mut sums = [0u64; GROUP];
             for histogram in
@@ -109,30 +110,24 @@ impl CollectedCounts {
             let seen = &mut self.counts[group * GROUP..(group + 1) * GROUP];
             for (offset, (seen, sum)) in seen.iter_mut().zip(sums).enumerate() {
                 if sum != *seen {
-                    let into = news.get_or_insert_with(new_histogram);
-                    into.record_n(lowest_cell_value(group * GROUP + offset), sum - *seen)
-                        .expect("every cell is within the bounds");
+                    news.push_cell(group * GROUP + offset, sum - *seen);
                     *seen = sum;
                 }
             }
         }
-        news.unwrap_or_else(empty_histogram)
+        news.clone()
     }
 
     /// All that was ever counted.
-    fn to_histogram(&self) -> Histogram {
-        if self.touched == 0 {
-            return empty_histogram();
-        }
-        let mut total = new_histogram();
-        for group in set_bit_indexes(self.touched) {
-            for index in group * GROUP..(group + 1) * GROUP {
-                if self.counts[index] != 0 {
-                    total
-                        .record_n(lowest_cell_value(index), self.counts[index])
-                        .expect("every cell is within the bounds");
-                }
-            }
+    fn to_histogram(&self) -> SparseHistogram {
+        let cells = || {
+            let touched = set_bit_indexes(self.touched);
+            let cells = touched.flat_map(|group| group * GROUP..(group + 1) * GROUP);
+            cells.filter(|index| self.counts[*index] != 0)
+        };
+        let mut total = SparseHistogram::with_capacity(cells().count());
+        for index in cells() {
+            total.push_cell(index, self.counts[index]);
         }
         total
     }
@@ -188,6 +183,7 @@ impl Recorder {
             counters,
             tally: Tally::default(),
             reconnects: 0,
+            news: SparseHistogram::default(),
         };
         (recorder, writers)
     }
@@ -224,13 +220,20 @@ impl Recorder {
     fn take_interval(&mut self, now: Nanos, backlog: u64, last: bool) -> Interval {
         let now = now.max(self.began);
         self.slots.collect_rings(self.lanes.iter().map(|l| &l.ended_at), now, last);
-        let lanes = &self.lanes;
+        let (lanes, news) = (&self.lanes, &mut self.news);
         let classes = self.classes.iter_mut().enumerate();
         let classes = classes
-            .map(|(class, seen)| ClassTotals {
-                response: seen.response.take_new(lanes.iter().map(|l| &l.classes[class].response)),
-                service: seen.service.take_new(lanes.iter().map(|l| &l.classes[class].service)),
-                failed: seen.failed.take_new(lanes.iter().map(|l| &l.classes[class].failed)),
+            .map(|(class, seen)| {
+                let of_class = lanes.iter().map(|lane| &lane.classes[class]);
+                ClassTotals {
+                    response: seen
+                        .response
+                        .take_new(of_class.clone().map(|class| &class.response), news),
+                    service: seen
+                        .service
+                        .take_new(of_class.clone().map(|class| &class.service), news),
+                    failed: seen.failed.take_new(of_class.map(|class| &class.failed), news),
+                }
             })
             .collect();
         let steps = self.steps.iter_mut().enumerate();
@@ -238,12 +241,12 @@ impl Recorder {
             .map(|(step, seen)| {
                 let timed = lanes.iter().filter_map(|lane| lane.steps[step].get());
                 StepTotals {
-                    latency: seen.latency.take_new(timed.clone().map(|step| &step.latency)),
-                    failed: seen.failed.take_new(timed.map(|step| &step.failed)),
+                    latency: seen.latency.take_new(timed.clone().map(|step| &step.latency), news),
+                    failed: seen.failed.take_new(timed.map(|step| &step.failed), news),
                 }
             })
             .collect();
-        let lateness = self.lateness.take_new(lanes.iter().map(|l| &l.lateness));
+        let lateness = self.lateness.take_new(lanes.iter().map(|l| &l.lateness), news);
         let tally = sum_tally(lanes);
         let reconnects = sum_counter(lanes, |l| &l.reconnects);
         let interval = Interval {
@@ -257,7 +260,7 @@ impl Recorder {
             reconnects: reconnects - self.reconnects,
             in_flight: in_flight(lanes),
             backlog,
-            unbegun: empty_histogram(),
+            unbegun: SparseHistogram::default(),
             slots: self.slots.take_counts(now),
             worker_totals: Vec::new(),
         };

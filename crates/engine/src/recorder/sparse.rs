@@ -1,7 +1,8 @@
 //! A histogram with only its filled cells: a few KB instead of 264, so that an hour of intervals, or thousands of
-//! classes, fit in memory.
+//! classes, fit in memory, and what nothing was counted in takes none.
 
-use super::types::{DIGITS, HIGHEST_NS, Histogram, LOWEST_NS, new_histogram};
+use super::atomic_histogram::{CELLS, cell_index, lowest_cell_value};
+use super::types::{HIGHEST_NS, Histogram, LOWEST_NS, empty_histogram, new_histogram};
 
 /// The filled cells of a [`Histogram`], lowest first. Same bounds and digits, so nothing is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,27 @@ impl SparseHistogram {
             Ok(place) => self.histogram[place].1 = self.histogram[place].1.saturating_add(count),
             Err(place) => self.histogram.insert(place, (cell, count)),
         }
+    }
+
+    /// Without values, and with room for so many cells.
+    pub(super) fn with_capacity(cells: usize) -> SparseHistogram {
+        SparseHistogram { histogram: Vec::with_capacity(cells), count: 0 }
+    }
+
+    /// Forgets all values; keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.histogram.clear();
+        self.count = 0;
+    }
+
+    /// Adds a cell above all that are filled, by its place in a full histogram; gives false where that has no such cell.
+    pub fn push_cell(&mut self, index: usize, count: u64) -> bool {
+        if index >= CELLS {
+            return false;
+        }
+        self.histogram.push((lowest_cell_value(index + 1) - 1, count));
+        self.count = self.count.saturating_add(count);
+        true
     }
 
     /// Adds the values of another one.
@@ -76,6 +98,11 @@ impl SparseHistogram {
         self.count == 0
     }
 
+    /// Lowest value in nanoseconds; 0 if there are none.
+    pub fn min_ns(&self) -> u64 {
+        self.histogram.first().map_or(0, |cell| lowest_cell_value(cell_index(cell.0)))
+    }
+
     /// Highest value in nanoseconds; 0 if there are none.
     pub fn max_ns(&self) -> u64 {
         self.histogram.last().map_or(0, |c| c.0)
@@ -100,6 +127,11 @@ impl SparseHistogram {
         &self.histogram
     }
 
+    /// The same, with the place of each cell in a full histogram instead of its value.
+    pub fn indexed_cells(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.histogram.iter().map(|(ns, count)| (cell_index(*ns), *count))
+    }
+
     /// Adds its values to a full histogram.
     pub fn add_to(&self, sum: &mut Histogram) {
         for (value, count) in &self.histogram {
@@ -107,8 +139,11 @@ impl SparseHistogram {
         }
     }
 
-    /// As a full histogram.
+    /// As a full histogram, or as one that takes no room if there are no values.
     pub fn to_histogram(&self) -> Histogram {
+        if self.is_empty() {
+            return empty_histogram();
+        }
         let mut full = new_histogram();
         self.add_to(&mut full);
         full
@@ -136,10 +171,7 @@ impl From<&Histogram> for SparseHistogram {
 
 /// The highest value that a full histogram does not tell from this one.
 fn highest_of_cell(ns: u64) -> u64 {
-    // Cells double their width each time the values do, from where there are more than 10^digits to a doubling.
-    let histogram = (2 * 10_u64.pow(DIGITS.into())).next_power_of_two();
-    let shift = (ns | (histogram - 1)).ilog2() + 1 - histogram.ilog2();
-    ns | ((1 << shift) - 1)
+    lowest_cell_value(cell_index(ns) + 1) - 1
 }
 
 #[cfg(test)]
@@ -157,6 +189,7 @@ mod tests {
             let sparse = SparseHistogram::from(&full);
             prop_assert_eq!(sparse.len(), full.len());
             prop_assert_eq!(sparse.max_ns(), full.max());
+            prop_assert_eq!(sparse.min_ns(), full.min());
             for q in [0.01, 0.5, 0.95, 0.99, 0.999, 1.0] {
                 prop_assert_eq!(sparse.value_at_quantile(q), full.value_at_quantile(q));
             }

@@ -1,6 +1,6 @@
 //! The words of the record.
 
-use super::{LoadAudit, MeasuredFigures};
+use super::{LoadAudit, MeasuredFigures, SparseHistogram};
 use crate::base::{Nanos, StopReason};
 
 /// A latency histogram; all of them have the bounds and digits of [`new_histogram`], so that they add.
@@ -128,21 +128,14 @@ pub struct ErrorCount {
 }
 
 /// Histograms and counts of one class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ClassTotals {
     /// Events that ended without an error.
-    pub response: Histogram,
+    pub response: SparseHistogram,
     /// The same events, from their real start.
-    pub service: Histogram,
+    pub service: SparseHistogram,
     /// Response times of events that failed: never mixed with the others.
-    pub failed: Histogram,
-}
-
-impl Default for ClassTotals {
-    fn default() -> ClassTotals {
-        let [response, service, failed] = std::array::from_fn(|_| new_histogram());
-        ClassTotals { response, service, failed }
-    }
+    pub failed: SparseHistogram,
 }
 
 /// A step inside events (a statement, a connect, a first byte): an index into the names that the workload gives.
@@ -161,12 +154,12 @@ pub struct StepLatency {
 }
 
 /// Histograms of one step inside events.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct StepTotals {
     /// Steps that ended without an error.
-    pub latency: Histogram,
+    pub latency: SparseHistogram,
     /// Steps that failed: never mixed with the others.
-    pub failed: Histogram,
+    pub failed: SparseHistogram,
 }
 
 /// What one worker did since its load began.
@@ -190,7 +183,7 @@ pub struct Interval {
     /// One entry per step inside events that the workload names.
     pub steps: Vec<StepTotals>,
     /// How late events began for reasons of our own: a session was free and the arrival was due.
-    pub lateness: Histogram,
+    pub lateness: SparseHistogram,
     /// What the workload counts.
     pub counters: &'static [CounterSpec],
     /// How often, and bytes.
@@ -203,7 +196,7 @@ pub struct Interval {
     pub backlog: u64,
     /// Open loop, in the last interval and in the sum: how long the arrivals that were due and never began had waited,
     /// so how long their response times would have been at least.
-    pub unbegun: Histogram,
+    pub unbegun: SparseHistogram,
     /// Events that ended, with or without an error, in each hundredth of a second of the run's clock that the interval
     /// touches: the first is the one that holds `began`, neighbours share one. Empty in the sum of intervals.
     pub slots: Vec<u32>,
@@ -219,13 +212,13 @@ impl Interval {
             ended,
             classes: Vec::new(),
             steps: Vec::new(),
-            lateness: new_histogram(),
+            lateness: SparseHistogram::default(),
             counters: &[],
             tally: Tally::default(),
             reconnects: 0,
             in_flight: 0,
             backlog: 0,
-            unbegun: new_histogram(),
+            unbegun: SparseHistogram::default(),
             slots: Vec::new(),
             worker_totals: Vec::new(),
         }
@@ -239,11 +232,9 @@ impl Interval {
         self.classes.iter().map(|c| c.failed.len()).sum()
     }
     /// Response times of all classes together.
-    pub fn response_times(&self) -> Histogram {
-        let mut all = new_histogram();
-        for class in &self.classes {
-            all.add(&class.response).expect("all histograms share their bounds");
-        }
+    pub fn response_times(&self) -> SparseHistogram {
+        let mut all = SparseHistogram::default();
+        self.classes.iter().for_each(|class| all.add(&class.response));
         all
     }
     /// Length in seconds.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::journal::{Consent, Journal, VariableRefusal, find_refusal};
+use super::journal::{Consent, Journal, UndoReport, VariableRefusal, find_refusal};
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::{ResultSet, Session, Target};
 use crate::plan::Mistake;
@@ -63,12 +63,16 @@ pub fn read_slow_log_output(session: &mut Session) -> anyhow::Result<SlowLogOutp
 }
 
 /// How the log is to be.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowLogRequest {
     /// Variables and their values, `long_query_time` among them.
     pub variables: Vec<(String, String)>,
     /// Whether it goes into the table, not into the file.
     pub is_table: bool,
+    /// Another file than the server's usual one.
+    pub file: Option<PathBuf>,
+    /// Where it is written down what was changed; a journal apart from runs otherwise.
+    pub journal: Option<PathBuf>,
 }
 
 /// Variables that may be named.
@@ -102,8 +106,10 @@ pub struct EnabledSlowLog {
     journal: Journal,
     /// Whether the log was on before, and so stays on when all is put back.
     pub was_on: bool,
-    /// What is to be said: cost, sessions that are not logged.
+    /// What is to be said: what was changed, and what it costs.
     pub notes: Vec<String>,
+    /// Sessions of clients that were open before: these are not logged as asked.
+    pub open_sessions: usize,
 }
 
 impl EnabledSlowLog {
@@ -118,9 +124,13 @@ impl EnabledSlowLog {
         stop: &Stop,
     ) -> anyhow::Result<EnabledSlowLog> {
         let before = measure_probe(target, stop)?;
-        let journal = Journal::open_standalone(target, consent, stop)?;
-        let mut logging = EnabledSlowLog { journal, was_on: false, notes: Vec::new() };
-        let open = count_clients(&logging.journal.session().query_rows("SHOW PROCESSLIST")?);
+        let mut journal = match &asked.journal {
+            Some(path) => Journal::open(path, target, consent, stop)?,
+            None => Journal::open_standalone(target, consent, stop)?,
+        };
+        let open_sessions = count_clients(&journal.session().query_rows("SHOW PROCESSLIST")?);
+        let mut logging =
+            EnabledSlowLog { journal, was_on: false, notes: Vec::new(), open_sessions };
         logging.set_variables(asked)?;
         let after = measure_probe(target, stop)?;
         logging.notes.push(format!(
@@ -128,27 +138,34 @@ impl EnabledSlowLog {
             after.0 / 1000,
             before.0 / 1000
         ));
-        if open > 0 {
-            logging.notes.push(format!(
-                "{open} sessions were already open: each keeps its old long_query_time until it \
-                 reconnects, so their statements may be missing"
-            ));
-        }
         Ok(logging)
     }
 
     fn set_variables(&mut self, asked: &SlowLogRequest) -> anyhow::Result<()> {
-        let output = if asked.is_table { "TABLE" } else { "FILE" };
+        let output = self.choose_output(asked.is_table)?;
+        let file = asked.file.as_ref().map(|path| path.display().to_string());
+        let file = file.iter().map(|path| ("slow_query_log_file", path.as_str()));
         let is_named = |name: &str| asked.variables.iter().any(|(own, _)| own == name);
         let whole = WHOLE.iter().filter(|(name, _)| !is_named(name));
         for (name, value) in whole.chain(&[("log_output", output)]) {
             self.set_unless_equal(name, value, false)?;
         }
-        for (name, value) in &asked.variables {
+        let named = asked.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in file.chain(named) {
             self.set_unless_equal(name, value, true)?;
         }
         self.was_on = !self.set_unless_equal("slow_query_log", "ON", true)?;
         Ok(())
+    }
+
+    /// Where the log is to go. The general log goes there, too: one that is being written stays where it is.
+    fn choose_output(&mut self, is_table: bool) -> anyhow::Result<&'static str> {
+        let mut is_on = |sql: &str| -> anyhow::Result<bool> {
+            Ok(self.journal.session().query_scalar(sql)?.is_some_and(|found| found != "0"))
+        };
+        let (wanted, other) = if is_table { ("TABLE", "FILE") } else { ("FILE", "TABLE") };
+        let both = format!("SELECT @@GLOBAL.general_log AND FIND_IN_SET('{other}', @@log_output)");
+        Ok(if is_on(&both)? { "FILE,TABLE" } else { wanted })
     }
 
     /// Sets a variable unless it has that value; whether it did. One that is not known to the server is left out, unless
@@ -185,9 +202,17 @@ impl EnabledSlowLog {
     /// # Errors
     /// When the server can't be reached; `sweat restore` with the journal does it later.
     pub fn switch_off(self) -> anyhow::Result<Vec<String>> {
-        let undone = self.journal.undo()?;
+        let undone = self.put_back()?;
         let back = undone.back.into_iter().map(|name| format!("{name} has its old value"));
         Ok(back.chain(undone.left).collect())
+    }
+
+    /// The same, in parts.
+    ///
+    /// # Errors
+    /// As `switch_off`.
+    pub fn put_back(self) -> anyhow::Result<UndoReport> {
+        self.journal.undo()
     }
 }
 
@@ -254,7 +279,7 @@ mod tests {
     fn only_variables_of_the_log_may_be_named() {
         let of = |name: &str| SlowLogRequest {
             variables: vec![(name.into(), "1".into())],
-            is_table: false,
+            ..SlowLogRequest::default()
         };
         assert!(of("long_query_time").check_names().is_ok());
         assert!(

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
+use crate::base::{Clock, Nanos, RealClock, Stop, StopReason, kernel};
 use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
 use crate::server::ServerControl;
@@ -267,7 +267,7 @@ fn find_server_file(session: &mut Session, target: &Target) -> anyhow::Result<Se
     let value = |at| pool_status::column_text(row, at).unwrap_or_default();
     let (folder, name, host) = (PathBuf::from(value(0)), value(1), value(2));
     let path = folder.join(name);
-    let here = rustix::system::uname().nodename().to_string_lossy() == host;
+    let here = kernel::host_name() == host;
     if !here || !target.is_local() {
         return Ok(ServerFile { path, bytes: None, is_missing: false });
     }

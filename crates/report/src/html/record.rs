@@ -18,8 +18,10 @@ pub(super) fn machines_section(machines: &[MachineFinding]) -> String {
         return String::new();
     }
     let time = |seconds: Option<f64>| seconds.map_or_else(|| "-".to_owned(), format_time);
+    let has_loads = machines.iter().any(|machine| !machine.load.is_empty());
     let row = |machine: &MachineFinding| {
-        vec![
+        let load = has_loads.then(|| machine.load.clone());
+        let own = vec![
             machine.name.clone(),
             machine.share.clone(),
             state_word(machine.state).to_owned(),
@@ -29,7 +31,8 @@ pub(super) fn machines_section(machines: &[MachineFinding]) -> String {
             time(machine.p99_s),
             time(machine.lateness_p99_s),
             time(Some(machine.started_s)),
-        ]
+        ];
+        load.into_iter().chain(own).collect()
     };
     let head = [
         "machine",
@@ -43,7 +46,8 @@ pub(super) fn machines_section(machines: &[MachineFinding]) -> String {
         "started after the first",
     ];
     let rows: Vec<Vec<String>> = machines.iter().map(row).collect();
-    let table = tables::number_table(&head, &rows);
+    let load = if has_loads { &["load"][..] } else { &[] };
+    let table = tables::number_table(&[load, &head[..]].concat(), &rows);
     format!("<section id=\"machines\"><h2>Machines</h2>{table}</section>")
 }
 

@@ -40,9 +40,12 @@ fn load_part(findings: &RunFindings, cost: &ServerCostFinding) -> String {
         tables::named_table(&rows),
         sentence_html(&capitalize_first(&window_text(cost))),
         statements_part("the load", &cost.statements),
-        match &cost.no_statements_why {
-            Some(why) => format!("<p class=\"small\">No statements: {}.</p>", sentence_html(why)),
-            None => String::new(),
+        match (&cost.no_statements_why, &cost.statements_note) {
+            (Some(why), _) => {
+                format!("<p class=\"small\">No statements: {}.</p>", sentence_html(why))
+            }
+            (None, Some(note)) => format!("<p class=\"small\">{}</p>", sentence_html(note)),
+            (None, None) => String::new(),
         }
     )
 }

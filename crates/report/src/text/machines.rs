@@ -39,9 +39,17 @@ pub(super) fn write_machines(machines: &[MachineFinding], out: &mut dyn Write) -
         return Ok(());
     }
     let head = ["machine", "share", "workers", "events/s", "p50 ms", "p99 ms", "late p99", "start"];
-    let mut table = TextTable::new(&head);
+    let has_loads = machines.iter().any(|machine| !machine.load.is_empty());
+    let load = if has_loads { &["load"][..] } else { &[] };
+    let mut table = TextTable::new(&[load, &head[..]].concat());
     for machine in machines {
-        table.add_row(machine_cells(machine));
+        let mut cells = machine_cells(machine);
+        if has_loads {
+            // Its number; names of variants can be long.
+            let number = machine.load.split('-').next().unwrap_or_default();
+            cells.insert(0, number.to_owned());
+        }
+        table.add_row(cells);
     }
     table.write(WIDTH, out)?;
     let bounds = machines.iter().filter_map(|machine| machine.clock_bound_s);

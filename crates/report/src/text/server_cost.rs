@@ -172,8 +172,9 @@ fn write_statements(cost: &ServerCostFinding, out: &mut dyn Write) -> io::Result
     let of_classes = of_classes.map(|class| (replace_controls(&class.class), &class.statements));
     let of_load = (!is_alone).then(|| ("the load".to_owned(), &cost.statements));
     let parts: Vec<(String, &Vec<DigestFinding>)> = of_classes.chain(of_load).collect();
+    let note = cost.statements_note.as_deref().unwrap_or_default();
     if parts.iter().all(|(_, statements)| statements.is_empty()) {
-        return Ok(());
+        return if note.is_empty() { Ok(()) } else { write_paragraph(out, "", note) };
     }
     let mut table = TextTable::new(&["statements of", "per event", "rows", "read", "time"]);
     for (name, statements) in parts {
@@ -184,7 +185,8 @@ fn write_statements(cost: &ServerCostFinding, out: &mut dyn Write) -> io::Result
     }
     writeln!(out)?;
     table.write(WIDTH, out)?;
-    write_paragraph(out, "", "rows, read and time are per statement; N+1: repeated per event.")
+    write_paragraph(out, "", "rows, read and time are per statement; N+1: repeated per event.")?;
+    if note.is_empty() { Ok(()) } else { write_paragraph(out, "", note) }
 }
 
 fn statement_cells(one: &DigestFinding) -> Vec<String> {

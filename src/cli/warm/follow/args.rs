@@ -17,7 +17,7 @@ use crate::cli::context::CliContext;
 use crate::cli::ship::read_token_file;
 use crate::cli::warm::is_sandbox;
 use crate::client::Target;
-use crate::plan::{AddressPlan, Mistake, Protocol, WritesPlan};
+use crate::plan::{AddressPlan, Mistake, WritesPlan};
 use crate::warm::follow::{FollowPlan, FollowSource, StandbyLimits};
 
 /// What was asked, understood.
@@ -128,13 +128,13 @@ pub(super) fn command() -> Command {
 pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Result<FollowArgs> {
     let mut standby = connection::resolve_address(args, context)?;
     if let Some(name) = text_arg(args, "target") {
-        standby = other_address(&standby, name);
+        standby = standby.with_place(name);
     }
     let mut reader = ArgReader::new(args);
     let access = read_access(args, context)?;
     let from = parse_source(text_arg(args, "from").unwrap_or_default(), &standby, &access)?;
     let active = match (text_arg(args, "active"), &from) {
-        (Some(name), _) => Some(Target::new(&other_address(&standby, name))?),
+        (Some(name), _) => Some(Target::new(&standby.with_place(name))?),
         (None, FollowSource::Server(target)) => Some(target.clone()),
         (None, _) => None,
     };
@@ -200,22 +200,6 @@ fn read_limits(reader: &mut ArgReader<'_>) -> StandbyLimits {
     }
 }
 
-/// Another server, with the same account.
-fn other_address(plan: &AddressPlan, name: &str) -> AddressPlan {
-    let mut other = AddressPlan { host: None, port: None, socket: None, ..plan.clone() };
-    if name.contains('/') {
-        (other.socket, other.protocol) = (Some(PathBuf::from(name)), Some(Protocol::Socket));
-        return other;
-    }
-    let parts = name.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
-    let (host, port) = parts.map_or((name, plan.port), |(host, port)| (host, Some(port)));
-    // Of an address of version 6 in brackets, the brackets are no part.
-    other.host = Some(host.trim_start_matches('[').trim_end_matches(']').to_owned());
-    other.port = port;
-    other.protocol = Some(Protocol::Tcp);
-    other
-}
-
 /// What is needed to open a log behind a URL. Tokens stand in no list of processes.
 fn read_access(args: &ArgMatches, context: &CliContext) -> anyhow::Result<RemoteAccess> {
     let token = match text_arg(args, "token-file") {
@@ -244,7 +228,7 @@ fn parse_source(
     } else if is_url(name) {
         FollowSource::Url(name.to_owned(), access.clone())
     } else if is_socket || (kind.is_err() && !name.contains('/')) {
-        FollowSource::Server(Target::new(&other_address(standby, name))?)
+        FollowSource::Server(Target::new(&standby.with_place(name))?)
     } else {
         FollowSource::File(path.to_owned())
     })
@@ -272,7 +256,7 @@ mod tests {
     fn hosts_have_ports_or_those_of_the_standby() {
         let plan = AddressPlan { port: Some(3310), ..AddressPlan::default() };
         let of = |name: &str| {
-            let other = other_address(&plan, name);
+            let other = plan.with_place(name);
             (other.host.unwrap(), other.port)
         };
         assert_eq!(of("db2"), ("db2".to_owned(), Some(3310)));

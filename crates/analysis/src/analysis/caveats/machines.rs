@@ -1,5 +1,7 @@
 //! Caveats about a load that several machines shared: are all its parts there, did they run together, and alike?
 
+use std::collections::BTreeSet;
+
 use crate::archive::{ArrivalKind, MachineRecord, MergeRecord, RunState};
 
 use super::super::findings::MachineFinding;
@@ -20,8 +22,11 @@ fn merged<'a>(input: &CaveatInput<'a>) -> Option<&'a MergeRecord> {
     input.run.merged.as_ref()
 }
 
-fn machine_text(name: &str, share: &str) -> String {
-    format!("share {share} ({name})")
+fn machine_text(name: &str, share: &str, load: &str) -> String {
+    match load {
+        "" => format!("share {share} ({name})"),
+        load => format!("share {share} of {load} ({name})"),
+    }
 }
 
 /// MACHINES-PART: a share of the load is missing, was cut off, or could not be read whole.
@@ -39,7 +44,7 @@ pub(super) fn missing_parts(input: &CaveatInput<'_>) -> Option<Caveat> {
     let ((first, why), rest) = parts.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
     Some(caveat_texts::MACHINES_PART.to_caveat(&[
-        ("machine", &machine_text(&first.name, &first.share.text)),
+        ("machine", &machine_text(&first.name, &first.share.text, &first.load)),
         ("why", why),
         ("more", &more),
     ]))
@@ -66,7 +71,7 @@ pub(super) fn void_parts(input: &CaveatInput<'_>) -> Option<Caveat> {
     };
     let why = first.voids.first()?;
     Some(caveat_texts::MACHINES_VOID.to_caveat(&[
-        ("machine", &machine_text(&first.name, &first.share.text)),
+        ("machine", &machine_text(&first.name, &first.share.text, &first.load)),
         ("why", why),
         ("folder", &first.folder),
         ("more", &more),
@@ -77,7 +82,8 @@ pub(super) fn void_parts(input: &CaveatInput<'_>) -> Option<Caveat> {
 pub(super) fn apart_starts(input: &CaveatInput<'_>) -> Option<Caveat> {
     let machines = machine_findings(input.run);
     let last = machines.iter().max_by(|a, b| a.started_s.total_cmp(&b.started_s))?;
-    let shortest = machines.iter().map(|machine| machine.seconds).reduce(f64::min)?;
+    let same_load = machines.iter().filter(|machine| machine.load == last.load);
+    let shortest = same_load.map(|machine| machine.seconds).reduce(f64::min)?;
     if last.started_s <= APART_S {
         return None;
     }
@@ -87,7 +93,7 @@ pub(super) fn apart_starts(input: &CaveatInput<'_>) -> Option<Caveat> {
         false => caveat_texts::MACHINES_APART,
     };
     Some(row.to_caveat(&[
-        ("machine", &machine_text(&last.name, &last.share)),
+        ("machine", &machine_text(&last.name, &last.share, &last.load)),
         ("late", &format_time(last.started_s)),
     ]))
 }
@@ -107,8 +113,10 @@ pub(super) fn bound_machine(input: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 fn bound_caveat(machine: &MachineFinding, what: &str) -> Caveat {
-    caveat_texts::CLIENT_BOUND_MACHINE
-        .to_caveat(&[("machine", &machine_text(&machine.name, &machine.share)), ("what", &what)])
+    caveat_texts::CLIENT_BOUND_MACHINE.to_caveat(&[
+        ("machine", &machine_text(&machine.name, &machine.share, &machine.load)),
+        ("what", &what),
+    ])
 }
 
 /// MACHINES-UNEVEN: a machine saw another server than the others, or had less of itself to give.
@@ -127,14 +135,21 @@ pub(super) fn uneven_machines(input: &CaveatInput<'_>) -> Option<Caveat> {
         machines.iter().zip(parts).map(|(m, part)| Some(m.events_per_s? / part)).collect();
     let medians: Vec<Option<f64>> = machines.iter().map(|machine| machine.p50_s).collect();
     let found = [("rate for its share", rates), ("median response time", medians)];
-    let (what, place, by) = found
-        .iter()
-        .filter_map(|(what, values)| furthest_apart(values).map(|(at, by)| (*what, at, by)))
+    let loads: BTreeSet<&str> = machines.iter().map(|machine| &*machine.load).collect();
+    let (what, place, by) = loads
+        .into_iter()
+        .flat_map(|load| found.iter().map(move |(what, values)| (load, *what, values)))
+        .filter_map(|(load, what, values)| {
+            let own =
+                |(value, m): (&Option<f64>, &MachineFinding)| value.filter(|_| m.load == load);
+            let values: Vec<Option<f64>> = values.iter().zip(&machines).map(own).collect();
+            furthest_apart(&values).map(|(at, by)| (what, at, by))
+        })
         .max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
     let direction = if by > 0.0 { "above" } else { "below" };
     let machine = &machines[place];
     Some(caveat_texts::MACHINES_UNEVEN.to_caveat(&[
-        ("machine", &machine_text(&machine.name, &machine.share)),
+        ("machine", &machine_text(&machine.name, &machine.share, &machine.load)),
         ("what", &what),
         ("by", &format_percent(by.abs())),
         ("direction", &direction),

@@ -11,6 +11,9 @@ pub struct MachineFinding {
     pub name: String,
     /// Its share, as typed: `2/3`.
     pub share: String,
+    /// The load of a run of several, by its id; empty where the run is one load.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub load: String,
     /// Where its own run folder is, below the merged one.
     pub folder: String,
     /// How far its run came.

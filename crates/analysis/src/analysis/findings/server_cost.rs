@@ -28,6 +28,9 @@ pub struct ServerCostFinding {
     /// Why there are none, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_statements_why: Option<String>,
+    /// Where they come from, if not from counters of the server, and how many are missing there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statements_note: Option<String>,
 }
 
 /// The part of a load between two looks at the server's counters.

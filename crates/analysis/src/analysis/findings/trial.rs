@@ -6,6 +6,7 @@ use super::{
     AuditFinding, CountedValue, Estimate, FiguresFinding, LatencySummary, PoolTemperature,
     RateSpread, SpectrumPoint, StallFindings, SteadyState,
 };
+use crate::analysis::RunExchanges;
 use crate::archive::{DataVerdicts, DealtSessions, ErrorRecord, RecordedEngine, TrialEnding};
 
 /// One load.
@@ -90,6 +91,9 @@ pub struct TrialFinding {
     /// Steps inside events, which are no events: `response` is how long they took.
     #[serde(skip)]
     pub steps: Vec<ClassFinding>,
+    /// What it comes to for ab, if each event is a request.
+    #[serde(skip)]
+    pub exchanges: Option<RunExchanges>,
     /// Events that failed.
     pub failed: u64,
     /// Those of them that failed in the recording too; 0 for what is no replay.

@@ -53,16 +53,16 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
     };
     for (place, record) in trial.intervals.iter().enumerate() {
         let mut totals =
-            ClassTotals { response: record.response.to_histogram(), ..ClassTotals::default() };
+            ClassTotals { response: record.response.clone(), ..ClassTotals::default() };
         // Service times are kept for the whole load only: the first interval carries them.
         if place == 0 {
-            totals.service = trial.service[0].clone();
+            totals.service = (&trial.service[0]).into();
         }
         let mut interval = interval(record.began_ns, record.ended_ns, totals);
         interval.tally = to_tally(&record.tally);
         writer.write_interval(&interval);
     }
-    let (response, service) = (trial.response[0].clone(), trial.service[0].clone());
+    let (response, service) = ((&trial.response[0]).into(), (&trial.service[0]).into());
     let totals = ClassTotals { response, service, ..ClassTotals::default() };
     let mut total = interval(trial.began_ns, trial.ended_ns, totals);
     total.tally = to_tally(&trial.tally);

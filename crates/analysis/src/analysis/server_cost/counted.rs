@@ -13,9 +13,12 @@ pub(super) type CountedCost =
 /// Length of the slots in which intervals count their events: a hundredth of a second.
 const SLOT_NS: u64 = 10_000_000;
 
+/// The first of them.
+pub(super) const STATEMENTS: &str = "statements";
+
 /// In the order shown: statements and what kinds they are, then what they do.
 pub(super) const COSTS: &[CountedCost] = &[
-    ("statements", "statements", "", 1.0, &["Questions"]),
+    (STATEMENTS, "statements", "", 1.0, &["Questions"]),
     ("selects", "SELECT", "", 1.0, &["Com_select"]),
     (
         "inserts",

@@ -12,6 +12,8 @@ const MOST_CALLS: f64 = 5.0;
 const LEAST_CALLS: f64 = 0.01;
 /// Statements that are kept of a load.
 const MOST_STATEMENTS: usize = 50;
+/// A log with less than this share of the statements that the server counted lacks some.
+const WHOLE_LOG: f64 = 0.9;
 
 /// Statements of these loads together, and why there are none.
 pub(super) fn statements_of(trials: &[&Trial]) -> (Vec<DigestFinding>, Option<String>) {
@@ -53,4 +55,28 @@ pub(super) fn statements_of(trials: &[&Trial]) -> (Vec<DigestFinding>, Option<St
     found.sort_by(|a, b| b.calls_per_event.total_cmp(&a.calls_per_event));
     found.truncate(MOST_STATEMENTS);
     (found, None)
+}
+
+/// That statements come from a log, and what it lacks of those that the server counted per event.
+pub(super) fn source_note(
+    trial: &Trial,
+    found: &[DigestFinding],
+    counted: Option<f64>,
+) -> Option<String> {
+    let record = trial.digests.as_ref().filter(|record| record.why_not.is_none())?;
+    if !record.source.contains("slow") {
+        return None;
+    }
+    let source = &record.source;
+    let logged: f64 = found.iter().map(|one| one.calls_per_event).sum();
+    let is_cut = found.len() >= MOST_STATEMENTS;
+    let share = counted.filter(|_| !is_cut).map_or(1.0, |counted| logged / counted);
+    Some(match share < WHOLE_LOG {
+        false => format!("Statements are from the {source}."),
+        true => format!(
+            "Statements are from the {source}, which has {:.0} % of them: sessions that were open \
+             before the load are not logged. Have the application reconnect.",
+            100.0 * share
+        ),
+    })
 }

@@ -50,16 +50,20 @@ fn cost_of_load(
     };
     let classes = by_class::class_costs(run, own, trial);
     let digests = digests::statements_of(&[trial]);
+    let per_event: Vec<ServerCostItem> = COSTS.iter().filter_map(item).collect();
+    let counted = per_event.iter().find(|item| item.id == counted::STATEMENTS);
+    let note = digests::source_note(trial, &digests.0, counted.map(|item| item.per_event));
     Some(ServerCostFinding {
         trial: place,
         window: CostWindow { middle, seconds: span.seconds(), events: events.round() as u64 },
         own_taken_off: own.is_some(),
-        per_event: COSTS.iter().filter_map(item).collect(),
+        per_event,
         method: classes.method,
         by_class: classes.found,
         no_classes_why: classes.why_not,
         statements: digests.0,
         no_statements_why: digests.1,
+        statements_note: note,
     })
 }
 

@@ -30,6 +30,9 @@ pub struct MachineRecord {
     pub name: String,
     /// What of the load it ran.
     pub share: ShareRecord,
+    /// The load of a run of several, by its id; empty where the run is that one load.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub load: String,
     /// Name of its run.
     pub run: String,
     /// Where its own run folder is kept, whole, below the merged one.
@@ -51,9 +54,9 @@ pub struct MachineRecord {
     /// How far its clock may have been from that of the coordinator whose agent it was, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_ns: Option<u64>,
-    /// When its load began.
+    /// When its load began, to the nanosecond: `shift_ns` is rounded, and not in this.
     pub began_ns: u64,
-    /// When its load ended.
+    /// When its load ended, likewise.
     pub ended_ns: u64,
     /// Workers.
     pub workers: usize,
@@ -76,7 +79,7 @@ pub struct MachineRecord {
 }
 
 fn write_histogram<S: Serializer>(histogram: &SparseHistogram, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&hlog::hdr_base64(&histogram.to_histogram()))
+    to.serialize_str(&hlog::hdr_base64(histogram))
 }
 
 fn read_histogram<'de, D: Deserializer<'de>>(from: D) -> Result<SparseHistogram, D::Error> {
@@ -84,8 +87,7 @@ fn read_histogram<'de, D: Deserializer<'de>>(from: D) -> Result<SparseHistogram,
     if text.is_empty() {
         return Ok(SparseHistogram::default());
     }
-    let full = hlog::parse_hdr_base64(&text).map_err(serde::de::Error::custom)?;
-    Ok((&full).into())
+    hlog::parse_hdr_base64(&text).map_err(serde::de::Error::custom)
 }
 
 /// Which machines ran the load; `None` where one machine ran all of it.

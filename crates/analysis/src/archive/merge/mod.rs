@@ -4,6 +4,7 @@
 
 pub(super) mod machines;
 mod refusal;
+mod series;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -15,18 +16,21 @@ use std::path::{Path, PathBuf};
 
 pub use machines::{MachineRecord, MergeRecord};
 pub use refusal::MergeRefusal;
+pub use series::{LoadPlace, MergedSeries};
 
 use refusal::{SharedRun, check_runs, without_share};
 use sums::{merge_intervals, merge_totals};
 use timeline::SLOT_NS;
 
 use super::error::ArchiveError;
-use super::share::CLOCK_BOUND;
-use super::types::{Counters, RunMeta, RunRecord, RunState, SampleRecord, StepRecord};
-use super::writer::RunWriter;
+use super::share::{AGENTS_LOAD, AGENTS_SHARE, CLOCK_BOUND, CLOCK_OFFSET};
+use super::types::{Counters, RunMeta, RunRecord, RunState, SampleRecord, StepRecord, Trial};
+use super::writer::{RunWriter, safe_file_name};
 use crate::base::{Nanos, private};
 use crate::probe::PROBES;
 
+/// Facts that are a machine's own.
+const OF_MACHINE: &[&str] = &[CLOCK_BOUND, CLOCK_OFFSET, AGENTS_LOAD, AGENTS_SHARE];
 /// The folder below a merged one that holds each machine's own.
 const FOLDER: &str = "machines";
 
@@ -119,25 +123,47 @@ fn write_merged(
     steps.iter().for_each(|step| writer.write_step(step));
     writer.write_variables(&runs[0].run.variables);
     let trial = merge_totals(runs, shifts);
+    let machines = write_load(writer, runs, shifts, trial, "")?;
+    for machine in &machines {
+        let name = replace_line_ends(&machine.name);
+        writer.write_note(Nanos(0), &format!("share {} by {name}", machine.share.text));
+    }
+    writer.write_machines(&MergeRecord { machines, missing });
+    Ok(())
+}
+
+/// One load: what adds is added, and each machine's own folder is kept. `load` names it among several.
+fn write_load(
+    writer: &mut RunWriter,
+    runs: &[SharedRun<'_>],
+    shifts: &[u64],
+    trial: Trial,
+    load: &str,
+) -> Result<Vec<MachineRecord>, ArchiveError> {
     writer.start_trial(trial.clone());
     merge_intervals(runs, shifts, &trial, &mut |merged| writer.write_merged_interval(merged));
     writer.end_merged_trial(&trial);
     for sample in server_samples(runs[0].run, shifts[0]) {
         writer.write_sample(&sample);
     }
-    let folder = writer.dir().join(FOLDER);
+    let mut below = PathBuf::from(FOLDER);
+    if !load.is_empty() {
+        below.push(safe_file_name(load));
+    }
+    let folder = writer.dir().join(&below);
     private::create_folder(&folder).map_err(|e| ArchiveError::write_failed(&folder, e))?;
     let mut machines = Vec::with_capacity(runs.len());
+    let origin_unix_ns = writer.meta().origin_unix_ns;
     for (run, shift) in runs.iter().zip(shifts) {
-        let machine = machine_record(run, *shift);
-        let to = writer.dir().join(&machine.folder);
+        let mut machine = machine_record(run, *shift, origin_unix_ns);
+        let own = below.join(run.share.number.to_string());
+        load.clone_into(&mut machine.load);
+        machine.folder = own.display().to_string();
+        let to = writer.dir().join(own);
         copy_folder(&run.input.dir, &to).map_err(|e| ArchiveError::write_failed(&to, e))?;
-        let name = replace_line_ends(&machine.name);
-        writer.write_note(Nanos(0), &format!("share {} by {name}", machine.share.text));
         machines.push(machine);
     }
-    writer.write_machines(&MergeRecord { machines, missing });
-    Ok(())
+    Ok(machines)
 }
 
 fn replace_line_ends(name: &str) -> String {
@@ -193,7 +219,7 @@ fn merge_meta(
 
 /// Those of the first share, but for what is its machine's own.
 fn merge_facts(facts: &BTreeMap<String, serde_json::Value>) -> BTreeMap<String, serde_json::Value> {
-    let of_all = facts.iter().filter(|(name, _)| *name != CLOCK_BOUND);
+    let of_all = facts.iter().filter(|(name, _)| !OF_MACHINE.contains(&name.as_str()));
     of_all.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
@@ -282,14 +308,16 @@ fn server_samples(run: &RunRecord, shift: u64) -> impl Iterator<Item = SampleRec
     })
 }
 
-fn machine_record(run: &SharedRun<'_>, shift_ns: u64) -> MachineRecord {
+fn machine_record(run: &SharedRun<'_>, shift_ns: u64, origin_unix_ns: u64) -> MachineRecord {
     let (meta, trial) = (&run.run.meta, run.trial);
+    let later_ns = meta.origin_unix_ns.saturating_sub(origin_unix_ns);
     let count = |all: &[crate::recorder::Histogram]| all.iter().map(|h| h.len()).sum();
     MachineRecord {
         name: machine_name(run),
         share: run.share.clone(),
         run: meta.id.clone(),
-        folder: format!("{FOLDER}/{}", run.share.number),
+        load: String::new(),
+        folder: String::new(),
         host: meta.host.clone(),
         state: meta.state,
         why: meta.why.clone(),
@@ -297,8 +325,8 @@ fn machine_record(run: &SharedRun<'_>, shift_ns: u64) -> MachineRecord {
         voids: run.input.voids.clone(),
         shift_ns,
         clock_bound_ns: meta.facts.get(CLOCK_BOUND).and_then(serde_json::Value::as_u64),
-        began_ns: trial.began_ns.saturating_add(shift_ns),
-        ended_ns: trial.ended_ns.saturating_add(shift_ns),
+        began_ns: trial.began_ns.saturating_add(later_ns),
+        ended_ns: trial.ended_ns.saturating_add(later_ns),
         workers: trial.workers,
         events: count(&trial.response),
         failed: count(&trial.failed),

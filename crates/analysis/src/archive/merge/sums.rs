@@ -276,8 +276,7 @@ fn merge_one(
 ) -> MergedInterval {
     let mut sum = Interval::empty(Nanos(began_ns), Nanos(ended_ns));
     sum.classes = trial.classes.iter().map(|_| ClassTotals::default()).collect();
-    let step = |_: &String| StepTotals { latency: new_histogram(), failed: new_histogram() };
-    sum.steps = trial.event_steps.iter().map(step).collect();
+    sum.steps = trial.event_steps.iter().map(|_| StepTotals::default()).collect();
     let classes = trial.classes.len();
     let mut record = IntervalRecord {
         began_ns,
@@ -322,7 +321,7 @@ fn add_entry(sum: &mut Interval, entry: &HistogramEntry) {
         HistogramKind::Lateness => &mut sum.lateness,
         HistogramKind::Unbegun => &mut sum.unbegun,
     };
-    add_cells(of, &entry.histogram);
+    of.add(&entry.histogram);
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::super::{
 };
 use super::*;
 use crate::base::StopReason;
-use crate::recorder::{Histogram, Interval, Recording, UnopenedWorker};
+use crate::recorder::{Histogram, Interval, Recording, SparseHistogram, UnopenedWorker};
 
 /// A load of three shares of six workers.
 fn share(number: usize) -> ShareRecord {
@@ -145,10 +145,10 @@ fn add<'a>(all: impl Iterator<Item = &'a Histogram>) -> Histogram {
 }
 
 /// All histograms of a run folder by tag, as other programs read them: lines of the log.
-fn cells(dir: &Path, trial: &Trial) -> Vec<Histogram> {
+fn cells(dir: &Path, trial: &Trial) -> Vec<SparseHistogram> {
     let (lines, text) = read_interval_lines(&dir.join("trials").join(&trial.id));
     let kinds = 3 * trial.classes.len() + 2;
-    let mut sums = vec![crate::recorder::new_histogram(); kinds];
+    let mut sums = vec![SparseHistogram::default(); kinds];
     let mut read = HistogramLines::new(&trial.classes, &trial.event_steps, &text);
     let wanted: usize = lines.iter().map(|line| line.histogram_lines()).sum();
     for entry in read.by_ref().take(wanted) {
@@ -161,7 +161,7 @@ fn cells(dir: &Path, trial: &Trial) -> Vec<Histogram> {
             Unbegun => kinds - 1,
             _ => panic!("there are no steps"),
         };
-        sums[place].add(&entry.histogram).unwrap();
+        sums[place].add(&entry.histogram);
     }
     sums
 }
@@ -182,10 +182,12 @@ fn every_cell_count_and_error_is_the_sum() {
     assert_eq!(trial.lateness, add(parts.iter().map(|t| &t.lateness)));
     assert_eq!(trial.unbegun, add(parts.iter().map(|t| &t.unbegun)));
     let log = cells(&runs.path().join(&merged.meta.id), trial);
-    let logs: Vec<Vec<Histogram>> =
+    let logs: Vec<Vec<SparseHistogram>> =
         inputs.iter().map(|input| cells(&input.dir, &input.run.trials[0])).collect();
     for (place, sum) in log.iter().enumerate() {
-        assert_eq!(*sum, add(logs.iter().map(|log| &log[place])), "{place}");
+        let mut expected = SparseHistogram::default();
+        logs.iter().for_each(|log| expected.add(&log[place]));
+        assert_eq!(*sum, expected, "{place}");
     }
     let sum = |of: fn(&Trial) -> u64| parts.iter().map(|t| of(t)).sum::<u64>();
     for of in [
@@ -255,6 +257,9 @@ fn machines_are_named_and_their_folders_kept_whole() {
         assert_eq!(own.trials[0].share, Some(share(number)));
         let response = sums::add_all(&own.trials[0].response);
         assert_eq!(machine.response, (&response).into());
+        // Not rounded to the hundredths of a second by which times are shifted.
+        let later_ns = (number as u64 - 1) * 77_777_777;
+        assert_eq!(machine.began_ns - found.machines[0].began_ns, later_ns);
     }
     // The server's answers to one machine, and nothing of hosts.
     let probes: Vec<&str> = merged.samples.iter().map(|s| s.probe.as_str()).collect();
@@ -322,6 +327,46 @@ fn a_missing_share_is_named() {
     let options = MergeOptions { incomplete: true, ..MergeOptions::default() };
     let (dir, _) = merge_runs(&inputs, &output, &options).unwrap();
     assert_eq!(read_run(&dir).unwrap().merged.unwrap().missing, ["2/3"]);
+}
+
+#[test]
+fn loads_of_a_series_are_each_the_sum_at_their_own_times() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = inputs(&three(2), dir.path());
+    let meta = RunMeta { origin_unix_ns: ORIGIN - 5_000_000_000, ..share_meta(1) };
+    let mut series = MergedSeries::create(dir.path(), meta, PLAN).unwrap();
+    for number in 1..=2 {
+        let step = StepRecord { number, label: format!("load {number}"), ..StepRecord::default() };
+        series.write_step(&step);
+        let id = format!("0{number}-x-1");
+        let place = LoadPlace { id, variant: "x".to_owned(), pass: number, ..LoadPlace::default() };
+        assert_eq!(series.add_load(&all, &place, &step).unwrap(), (RunState::Done, None));
+    }
+    // One that lost a share is no load of the run.
+    let place = LoadPlace { id: "03-x-1".to_owned(), ..LoadPlace::default() };
+    let refused = series.add_load(&all[..2], &place, &StepRecord::default());
+    assert!(matches!(refused, Err(MergeError::Refused(MergeRefusal::Missing(_)))));
+    let lost = [(3, "agent c: gone\n".to_owned())].into();
+    series.leave_out("03-x-1", &[all[0].dir.clone(), all[1].dir.clone()], &lost).unwrap();
+    let series = series.close(RunState::Failed, None, Nanos(1)).unwrap();
+    let run = read_run(&series).unwrap();
+    assert!(run.damage.is_empty(), "{:?}", run.damage);
+    let whole = merge(&all, dir.path());
+    for (number, trial) in (1..).zip(&run.trials) {
+        assert_eq!((&trial.id, trial.step), (&format!("0{number}-x-1"), number));
+        assert_eq!((&trial.response, trial.workers), (&whole.trials[0].response, 6));
+        assert_eq!(trial.intervals.len(), whole.trials[0].intervals.len());
+        // Five seconds and a share of one after the origin of this clock.
+        let later = trial.began_ns - whole.trials[0].began_ns;
+        assert_eq!(later / 10_000_000, 508, "{later}");
+    }
+    let merged = run.merged.unwrap();
+    assert_eq!((run.trials.len(), merged.machines.len()), (2, 6));
+    assert_eq!(merged.missing, ["3/3 of 03-x-1 (agent c: gone )"]);
+    for machine in &merged.machines {
+        assert_eq!(machine.folder, format!("machines/{}/{}", machine.load, machine.share.number));
+        assert!(read_run(&series.join(&machine.folder)).is_ok());
+    }
 }
 
 #[test]

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use super::writer::{append_once, write_whole};
-use crate::archive::{ArchiveError, Counters};
+use crate::archive::{ArchiveError, Counters, SampleRecord};
 use crate::base::kernel::{LocalTime, local_time};
 use crate::base::private;
-use crate::probe::ClassicLook;
+use crate::probe::{ClassicLook, ClassicTable, innodb, processlist};
 
 /// Names behind the hour.
-const PARTS: [&str; 3] = ["-status", "-innodbstatus", "-processlist"];
+pub(super) const PARTS: [&str; 3] = ["-status", "-innodbstatus", "-processlist"];
 /// Stars beside the number of a row.
 const STARS: &str = "***************************";
 
@@ -60,7 +60,7 @@ impl ClassicFiles {
         PARTS.map(|part| self.dir.join(format!("{}-{hour}{part}", self.prefix)))
     }
 
-    /// Appends a sample to the three files of its hour.
+    /// Appends what a look has to the three files of its hour.
     ///
     /// # Errors
     /// When one can't be written; what was written of that one is taken back.
@@ -73,12 +73,14 @@ impl ClassicFiles {
         let paths = self.paths_at(stamp.unix_ns);
         let head = stamp_line(stamp, &at);
         let texts = [
-            table_text(&look.status),
-            vertical_text(&look.innodb.0, &look.innodb.1),
-            vertical_text(&look.processlist.0, &look.processlist.1),
+            look.status.as_deref().map(table_text),
+            look.innodb.as_ref().map(vertical_text),
+            look.processlist.as_ref().map(vertical_text),
         ];
         for (path, text) in paths.iter().zip(texts) {
-            append_once(path, format!("{head}{text}").as_bytes())?;
+            if let Some(text) = text {
+                append_once(path, format!("{head}{text}").as_bytes())?;
+            }
         }
         Ok(())
     }
@@ -86,11 +88,30 @@ impl ClassicFiles {
 
 /// A sample of the status as it stands in the first of the files: its line `TS`, and the server's numbers.
 pub fn status_look_text(stamp: &ClassicStamp, numbers: &Counters) -> String {
+    stamp_line(stamp, &local_of(stamp.unix_ns)) + &table_text(&status_rows(numbers))
+}
+
+fn status_rows(numbers: &Counters) -> Vec<(String, String)> {
     // Names with a dot are those of other probes.
     let of_server = numbers.iter().filter(|(name, _)| !name.contains('.'));
-    let rows: Vec<(String, String)> =
-        of_server.map(|(name, value)| (name.clone(), value.to_string())).collect();
-    stamp_line(stamp, &local_of(stamp.unix_ns)) + &table_text(&rows)
+    of_server.map(|(name, value)| (name.clone(), value.to_string())).collect()
+}
+
+/// What a sample of a run has for these files; `None` if it has no place there.
+pub fn classic_look(sample: &SampleRecord) -> Option<ClassicLook> {
+    if sample.probe == innodb::NAME {
+        let columns = ["Type", "Name", "Status"].map(str::to_owned).to_vec();
+        let row = vec!["InnoDB".to_owned(), String::new(), sample.text.clone()?];
+        return Some(ClassicLook { innodb: Some((columns, vec![row])), ..ClassicLook::default() });
+    }
+    if sample.probe == processlist::NAME {
+        let (columns, rows) = sample.table.split_first()?;
+        let table = Some((columns.clone(), rows.to_vec()));
+        return Some(ClassicLook { processlist: table, ..ClassicLook::default() });
+    }
+    let is_status = sample.numbers.contains_key("Queries");
+    let status = is_status.then(|| status_rows(&sample.numbers))?;
+    Some(ClassicLook { status: Some(status), ..ClassicLook::default() })
 }
 
 fn local_of(unix_ns: u64) -> LocalTime {
@@ -145,7 +166,7 @@ fn escape_cell(value: &str) -> String {
 }
 
 /// Rows one value per line, as the mysql clients write them behind `\G`. No line of a value begins with `TS`.
-fn vertical_text(columns: &[String], rows: &[Vec<String>]) -> String {
+fn vertical_text((columns, rows): &ClassicTable) -> String {
     let width = columns.iter().map(|name| name.chars().count()).max().unwrap_or_default();
     let mut text = String::new();
     for (number, row) in rows.iter().enumerate() {
@@ -177,9 +198,9 @@ mod tests {
 
     #[test]
     fn rows_stand_as_in_the_clients_and_hold_no_stamp() {
-        let columns = ["Id", "Info"].map(str::to_owned);
-        let rows = [vec!["7".to_owned(), "select\nTS 1.2 x".to_owned()]];
-        let text = vertical_text(&columns, &rows);
+        let columns = ["Id", "Info"].map(str::to_owned).to_vec();
+        let rows = vec![vec!["7".to_owned(), "select\nTS 1.2 x".to_owned()]];
+        let text = vertical_text(&(columns, rows));
         assert_eq!(text, format!("{STARS} 1. row {STARS}\n  Id: 7\nInfo: select\n TS 1.2 x\n"));
         assert_eq!(escape_cell("a\tb\\\n"), "a\\tb\\\\\\n");
     }

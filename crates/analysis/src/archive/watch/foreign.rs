@@ -14,7 +14,7 @@ use crate::base::kernel::local_time;
 const STALK: &str = "-mysqladmin";
 const CLASSIC: &str = "-status";
 /// In the middle of the latter.
-const CLASSIC_MIDDLE: &str = "-sec-status-";
+pub(super) const CLASSIC_MIDDLE: &str = "-sec-status-";
 /// The number that tells a status from anything else, and the one that tells the time of pt-stalk's samples.
 const QUERIES: &str = "Queries";
 const UPTIME: &str = "Uptime";
@@ -65,7 +65,7 @@ pub fn read_foreign_watch(path: &Path) -> io::Result<Option<ForeignWatch>> {
     Ok(Some(found))
 }
 
-fn file_name(path: &Path) -> String {
+pub(super) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
@@ -85,7 +85,7 @@ impl ForeignWatch {
             return;
         };
         let Some(text) = self.read(path) else { return };
-        let began_ns = began_s * SECOND_NS;
+        let began_ns = began_s.saturating_mul(SECOND_NS);
         let mut tables: Vec<SampleRecord> = Vec::new();
         for line in text.lines() {
             let mut cells = line.split('|').map(str::trim).skip(1);
@@ -102,7 +102,8 @@ impl ForeignWatch {
             // Without its own clock a table is a second later than the one before.
             let later = uptime(&table).zip(first).map(|(now, first)| now - first);
             let later_s = later.filter(|later| *later >= 0.0).unwrap_or(place as f64);
-            self.add_sample(stretch, began_ns + (later_s * SECOND_NS as f64) as u64, table);
+            let later_ns = (later_s * SECOND_NS as f64) as u64;
+            self.add_sample(stretch, began_ns.saturating_add(later_ns), table);
         }
         let reason = path.with_file_name(format!("{prefix}-trigger"));
         let reason = std::fs::read_to_string(reason).unwrap_or_default();
@@ -123,11 +124,7 @@ impl ForeignWatch {
                 }
                 open = read_stamp(stamp);
             } else if let Some((_, sample)) = &mut open {
-                let mut words = line.split_whitespace();
-                if let (Some(name), Some(Ok(value))) = (words.next(), words.next().map(str::parse))
-                {
-                    sample.numbers.insert(name.to_owned(), value);
-                }
+                sample.numbers.extend(read_number(line));
             }
         }
         if let Some((at, sample)) = open {
@@ -144,8 +141,15 @@ impl ForeignWatch {
     }
 }
 
+/// A name and its number.
+pub(super) fn read_number(line: &str) -> Option<(String, f64)> {
+    let mut words = line.split_whitespace();
+    let (name, value) = (words.next()?, words.next()?.parse().ok()?);
+    Some((name.to_owned(), value))
+}
+
 /// `1795301385.031722158 2026-11-21 22:49:45 ... load average: 0.61, 0.65, 0.43`
-fn read_stamp(text: &str) -> Option<(u64, SampleRecord)> {
+pub(super) fn read_stamp(text: &str) -> Option<(u64, SampleRecord)> {
     let seconds: f64 = text.split_whitespace().next()?.parse().ok()?;
     let mut sample = SampleRecord::default();
     let load = text.split("load average:").nth(1).and_then(|rest| rest.split(',').next());
@@ -159,6 +163,11 @@ fn read_stamp(text: &str) -> Option<(u64, SampleRecord)> {
 fn stalk_time(text: &str) -> Option<u64> {
     let parts: Vec<i64> = text.split('_').map(str::parse).collect::<Result<_, _>>().ok()?;
     let [year, month, day, hour, minute, second] = parts[..] else { return None };
+    let is_time = (1970..=9999).contains(&year) && (1..=12).contains(&month);
+    let is_time = is_time && (1..=31).contains(&day) && (0..24).contains(&hour);
+    if !is_time || ![minute, second].iter().all(|part| (0..=60).contains(part)) {
+        return None;
+    }
     let as_utc = days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
     let offset = |unix_s: i64| Some(local_time(u64::try_from(unix_s).ok()?)?.utc_offset_s);
     // Twice: near a change of the clock the first offset may be that of the other side.
@@ -201,6 +210,22 @@ mod tests {
         assert!(found.is_apart && found.damage.len() == 1, "{:?}", found.damage);
         assert_eq!(found.events[0].text, "Threads_running=30");
         assert_eq!(found.events[0].unix_ns, first * SECOND_NS);
+    }
+
+    #[test]
+    fn times_beyond_reason_are_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        let last = i64::MAX;
+        for name in [&format!("{last}_1_1_1_1_1"), "2026_13_1_1_1_1", "2026_1_1_1_-1_1"] {
+            std::fs::write(dir.path().join(format!("{name}-mysqladmin")), "").unwrap();
+        }
+        let table = |uptime: f64| {
+            format!("| Variable_name | Value |\n| Queries | 1 |\n| Uptime | {uptime} |\n")
+        };
+        let text = table(1.0) + &table(1e300);
+        std::fs::write(dir.path().join("9999_12_31_23_59_59-mysqladmin"), text).unwrap();
+        let found = read_foreign_watch(dir.path()).unwrap().unwrap();
+        assert_eq!((found.damage.len(), found.samples.len()), (3, 2), "{:?}", found.damage);
     }
 
     #[test]

@@ -4,13 +4,15 @@
 
 mod classic;
 mod foreign;
+mod foreign_looks;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub use classic::{ClassicFiles, ClassicStamp, status_look_text};
+pub use classic::{ClassicFiles, ClassicStamp, classic_look, status_look_text};
 pub use foreign::{ForeignWatch, read_foreign_watch};
+pub use foreign_looks::read_classic_looks;
 pub use reader::{SegmentPlace, WatchReader};
 pub use writer::WatchWriter;
 

@@ -15,6 +15,7 @@ use super::live::{IDLE, LiveLog, MarkOffsets, RemoteAccess};
 use super::peer::{PeerStream, client_config};
 use super::serve::HEARTBEAT;
 use super::tail::gap_banner;
+use crate::base::host_port::split_host_port;
 use crate::base::http_head::is_pause;
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
 
@@ -57,15 +58,15 @@ impl Url {
         let path = if matches!(path, "" | "/") { "/slow" } else { path };
         let is_clean = |text: &str| text.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
         anyhow::ensure!(is_clean(rest) && is_clean(place), "a URL contains neither spaces nor #");
-        let has_port =
-            place.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
-        let (host, port) = match has_port {
-            Some((host, port)) => (host, port.parse().context("its port is not a number")?),
-            None => (place, if is_tls { 443 } else { 80 }),
-        };
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        anyhow::ensure!(!host.is_empty(), "it has no host");
-        Ok(Url { is_tls, host, port, path: path.to_owned(), words: words.to_owned() })
+        let (host, port) = split_host_port(place).map_err(anyhow::Error::msg)?;
+        let port = port.unwrap_or(if is_tls { 443 } else { 80 });
+        Ok(Url {
+            is_tls,
+            host: host.to_owned(),
+            port,
+            path: path.to_owned(),
+            words: words.to_owned(),
+        })
     }
 
     fn request_head(&self, access: &RemoteAccess, mark: Option<&str>) -> String {

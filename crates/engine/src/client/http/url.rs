@@ -2,6 +2,8 @@
 
 use std::net::Ipv6Addr;
 
+use crate::base::host_port::split_host_port;
+
 /// An address with `http` or `https`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpUrl {
@@ -44,18 +46,15 @@ impl HttpUrl {
         if place.contains('@') {
             return Err("a login does not belong into the URL");
         }
-        let (host, port) = split_port(place)?;
-        if host.is_empty() {
-            return Err("the URL names no host");
+        let (host, port) = split_host_port(place)?;
+        let is_bracketed = place.starts_with('[');
+        if is_bracketed && host.parse::<Ipv6Addr>().is_err() {
+            return Err("there is no IPv6 address in the brackets");
         }
-        let port = match port {
-            None if is_tls => 443,
-            None => 80,
-            Some(port) => match port.parse() {
-                Ok(0) | Err(_) => return Err("the port is not a number from 1 to 65535"),
-                Ok(port) => port,
-            },
-        };
+        if !is_bracketed && host.contains(':') {
+            return Err("an IPv6 address needs brackets");
+        }
+        let port = port.unwrap_or(if is_tls { 443 } else { 80 });
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(HttpUrl { is_tls, host: host.to_ascii_lowercase(), port, path })
     }
@@ -111,25 +110,5 @@ impl HttpUrl {
             Some(_) => format!("{}/{location}", own.rsplit_once('/').map_or("", |(dir, _)| dir)),
         };
         HttpUrl::from_text(&format!("{}{path}", self.origin_text()))
-    }
-}
-
-/// Host and port of `host:80`, `[::1]:80`, `host`.
-fn split_port(place: &str) -> Result<(&str, Option<&str>), &'static str> {
-    if let Some(rest) = place.strip_prefix('[') {
-        let (host, rest) = rest.split_once(']').ok_or("a bracket of the host is not closed")?;
-        if host.parse::<Ipv6Addr>().is_err() {
-            return Err("there is no IPv6 address in the brackets");
-        }
-        return match rest.strip_prefix(':') {
-            Some(port) => Ok((host, Some(port))),
-            None if rest.is_empty() => Ok((host, None)),
-            None => Err("behind the host's bracket comes a port or nothing"),
-        };
-    }
-    match place.split_once(':') {
-        Some((_, port)) if port.contains(':') => Err("an IPv6 address needs brackets"),
-        Some((host, port)) => Ok((host, Some(port))),
-        None => Ok((place, None)),
     }
 }

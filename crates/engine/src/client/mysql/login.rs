@@ -3,7 +3,7 @@
 use super::auth::Credentials;
 use super::packets::{ChannelError, PacketChannel};
 use super::wire::constants::{CapabilityFlags as Can, MariadbCapabilities};
-use super::wire::login_packets::{LoginPacket, write_login, write_tls_request};
+use super::wire::login_packets::{LATIN1, LoginPacket, UTF8, write_login, write_tls_request};
 use super::wire::packet::{self, GreetingPacket};
 use super::wire::{ProtocolError, to_shown_text};
 use super::{Error, Target};
@@ -31,6 +31,8 @@ pub(super) struct LoginOptions {
     pub(super) multi_statements: bool,
     /// LOAD DATA LOCAL.
     pub(super) files: bool,
+    /// All that is sent is ASCII.
+    pub(super) ascii: bool,
 }
 
 /// Logs in.
@@ -48,9 +50,11 @@ pub(super) async fn log_in(
     let greeting = packet::parse_greeting(&packet).map_err(|m| failed(m.into()))?;
     let secure = wants_tls(target, &greeting)?;
     let (can, extended) = common_capabilities(target, &greeting, options, secure);
+    // ASCII means the same in both: the server then converts neither texts nor rows.
+    let character_set = if options.ascii && greeting.collation == LATIN1 { LATIN1 } else { UTF8 };
     if secure {
         let mut ask = Vec::new();
-        write_tls_request(&mut ask, can, extended);
+        write_tls_request(&mut ask, can, extended, character_set);
         channel.send_payload(&ask).await.map_err(failed)?;
         let config = target.tls_setup().config.clone().expect("a mode that uses TLS has one");
         let name = tls::server_name(target.host_name())?;
@@ -66,6 +70,7 @@ pub(super) async fn log_in(
     let login = LoginPacket {
         capabilities: can,
         extended,
+        character_set,
         user: target.user(),
         proof: &first,
         database: target.plan().database.as_deref(),

@@ -137,6 +137,13 @@ impl Target {
         self
     }
 
+    /// The same target, whose sessions send nothing but ASCII: they may have the server's own character set.
+    #[must_use]
+    pub fn with_ascii_statements(mut self) -> Target {
+        self.options.ascii = true;
+        self
+    }
+
     /// What was asked.
     pub fn plan(&self) -> &AddressPlan {
         &self.known.plan

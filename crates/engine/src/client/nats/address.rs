@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use super::NatsError;
+use crate::base::host_port::split_host_port;
 
 /// Where NATS servers listen unless told otherwise.
 const PORT: u16 = 4222;
@@ -25,36 +26,24 @@ impl NatsAddress {
     /// # Errors
     /// What is wrong with it. Users and passwords are refused: keys stand in files.
     pub fn parse(text: &str) -> Result<NatsAddress, NatsError> {
-        let wrong = |why: &str| NatsError::Address(format!("`{text}` {why}"));
+        let wrong = |why: &str| NatsError::Address(format!("`{text}`{why}"));
         let (scheme, rest) = text.split_once("://").unwrap_or(("nats", text));
         let tls = match scheme {
             "nats" => false,
             "tls" => true,
-            _ => return Err(wrong("is not the address of a NATS server")),
+            _ => return Err(wrong(" is not the address of a NATS server")),
         };
         if rest.contains('@') {
             // The text itself may hold a password.
             return Err(NatsError::Address("users and passwords don't belong in it".to_owned()));
         }
         let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let (host, port) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((host, "")) => (host, None),
-            Some((host, port)) => {
-                let port = port.strip_prefix(':');
-                (host, Some(port.ok_or_else(|| wrong("has no `:` after the bracket"))?))
-            }
-            None => match rest.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (rest, None),
-            },
-        };
+        let (host, port) = split_host_port(rest).map_err(|why| wrong(&format!(": {why}")))?;
         let is_host = |c: char| c.is_ascii_alphanumeric() || "-_.:%".contains(c);
-        if host.is_empty() || !host.chars().all(is_host) {
-            return Err(wrong("names no host"));
+        if !host.chars().all(is_host) {
+            return Err(wrong(": it names no host"));
         }
-        let port = port.map_or(Ok(PORT), str::parse).ok().filter(|port| *port > 0);
-        let port = port.ok_or_else(|| wrong("has no port from 1 to 65535"))?;
-        Ok(NatsAddress { host: host.to_owned(), port, tls })
+        Ok(NatsAddress { host: host.to_owned(), port: port.unwrap_or(PORT), tls })
     }
 
     /// Whether only this machine can be there.

@@ -475,15 +475,11 @@ impl LinkThread {
 
     /// Waits for bytes of the server or a word of the owner; whether the server has sent something.
     fn wait_ready(&self, socket: Option<&TcpStream>, at_most: Nanos) -> bool {
-        let at_most = Duration::from(at_most);
-        let limit = Timespec {
-            tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: at_most.subsec_nanos().into(),
-        };
+        let limit = Timespec::try_from(Duration::from(at_most)).ok();
         let woken = self.woken.as_fd();
         let mut fds = vec![PollFd::from_borrowed_fd(woken, PollFlags::IN)];
         fds.extend(socket.map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)));
-        let ready = poll(&mut fds, Some(&limit)).unwrap_or(0) > 0;
+        let ready = poll(&mut fds, limit.as_ref()).unwrap_or(0) > 0;
         let is_readable = fds.get(1).is_some_and(|fd| !fd.revents().is_empty());
         if ready && !fds[0].revents().is_empty() {
             let mut drained = [0; 64];

@@ -243,14 +243,16 @@ impl StreamSocket {
 
     /// Reads what is there; a socket that blocks waits for it.
     #[inline]
-    fn receive_bytes(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+    fn receive_bytes(&mut self, buffer: &mut [u8]) -> Result<usize, Errno> {
         if !self.waits_by_poll {
             return rustix::io::read(&self.socket, buffer);
         }
         loop {
-            match net::recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
-                Err(Errno::AGAIN) => {}
-                done => return done.map(|(count, _)| count),
+            if !std::mem::take(&mut self.fresh) {
+                match net::recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
+                    Err(Errno::AGAIN) => {}
+                    done => return done.map(|(count, _)| count),
+                }
             }
             let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
             if rustix::event::poll(&mut fds, Some(&LOOK_SLICE))? == 0 {

@@ -19,6 +19,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     schedule: SamplingSchedule::Ticks(1),
     asks_server: false,
     needs_server: false,
+    is_default: true,
     needed_grant: None,
     hide_values: None,
     build: || Box::new(HostProbe { clock: RealClock::start_now() }),

@@ -8,13 +8,17 @@ use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSc
 /// The probe.
 struct InnodbProbe;
 
+/// What it is called in plans and samples.
+pub const NAME: &str = "innodb";
+
 /// The kind.
 pub(super) const KIND: ProbeKind = ProbeKind {
-    name: "innodb",
+    name: NAME,
     about: "SHOW ENGINE INNODB STATUS as text, every tenth tick (needs PROCESS)",
     schedule: SamplingSchedule::Ticks(10),
     asks_server: true,
     needs_server: true,
+    is_default: true,
     needed_grant: Some(super::PROCESS_GRANT),
     hide_values: Some(redact::hide_innodb_values),
     build: || Box::new(InnodbProbe),

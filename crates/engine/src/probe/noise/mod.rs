@@ -177,7 +177,8 @@ mod tests {
         assert_eq!(stages, [NoiseStage::Quiet, NoiseStage::Gap, NoiseStage::Cpu, NoiseStage::Sync]);
         assert!(seen["gap.span_ns"] >= 20e6 && seen["gap.lost_ns"] <= seen["gap.span_ns"]);
         assert!(seen["gap.cpus"] >= 1.0);
-        for name in ["sentinel.cpu.0_ns", "sentinel.cpu.2_ns", "sentinel.sync.0_ns"] {
+        // How many repeats there are on a busy machine is its clock's affair; `sentinel` tests it with a simulated one.
+        for name in ["sentinel.cpu.0_ns", "sentinel.sync.0_ns"] {
             assert!(seen[name] > 0.0, "{name}");
         }
         assert!(seen["quiet.seconds"] >= 0.005 && seen.contains_key("quiet.cpu.busy_s"));

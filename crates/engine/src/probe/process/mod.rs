@@ -24,6 +24,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     schedule: SamplingSchedule::Ticks(1),
     asks_server: false,
     needs_server: true,
+    is_default: true,
     needed_grant: None,
     hide_values: None,
     build: || Box::new(ProcessProbe),

@@ -6,13 +6,17 @@ use super::{
     Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule, innodb, redact,
 };
 
+/// What it is called in plans and samples.
+pub const NAME: &str = "processlist";
+
 /// The kind.
 pub(super) const KIND: ProbeKind = ProbeKind {
-    name: "processlist",
+    name: NAME,
     about: "sessions that are not idle (needs PROCESS)",
     schedule: SamplingSchedule::Ticks(1),
     asks_server: true,
     needs_server: true,
+    is_default: true,
     needed_grant: Some(super::PROCESS_GRANT),
     hide_values: Some(hide_statement_values),
     build: || Box::new(ProcesslistProbe { source: None }),

@@ -6,13 +6,17 @@ use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSc
 /// The probe.
 struct StatusProbe;
 
+/// What it is called in plans and samples.
+pub const NAME: &str = "status";
+
 /// The kind.
 pub(super) const KIND: ProbeKind = ProbeKind {
-    name: "status",
+    name: NAME,
     about: "SHOW GLOBAL STATUS, all counters",
     schedule: SamplingSchedule::Ticks(1),
     asks_server: true,
     needs_server: true,
+    is_default: true,
     needed_grant: None,
     hide_values: None,
     build: || Box::new(StatusProbe),

@@ -16,6 +16,7 @@ pub(super) const KIND: ProbeKind = ProbeKind {
     schedule: SamplingSchedule::Ends,
     asks_server: true,
     needs_server: true,
+    is_default: true,
     needed_grant: None,
     hide_values: None,
     build: || Box::new(VariablesProbe),

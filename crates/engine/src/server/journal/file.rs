@@ -23,6 +23,8 @@ use super::stand_in::SwappedFile;
 pub const FILE: &str = "journal.jsonl";
 /// Name of the one of instruments in a run folder.
 pub const WAITS_FILE: &str = "journal-waits.jsonl";
+/// Name of the one of the slow log in a run folder.
+pub const LOGGING_FILE: &str = "journal-logging.jsonl";
 
 /// Which server a journal is about. Never holds a password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

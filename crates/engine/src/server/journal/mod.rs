@@ -25,7 +25,7 @@ use crate::plan::RefusedError;
 
 use super::sandbox::{HomeFolders, make_private_folder, random_hex};
 pub use consent::Consent;
-pub use file::{FILE, JournalServer, WAITS_FILE, read_server};
+pub use file::{FILE, JournalServer, LOGGING_FILE, WAITS_FILE, read_server};
 use file::{JournalEntry, JournalFile, RowsChange, VariableChange};
 pub use pending::{PendingJournal, find_pending_journals};
 pub use refusal::{VariableRefusal, find_refusal};
@@ -342,8 +342,9 @@ pub fn find_journals(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
     }
+    let names = [LOGGING_FILE, WAITS_FILE, FILE];
     let there: Vec<PathBuf> =
-        [WAITS_FILE, FILE].iter().map(|name| path.join(name)).filter(|p| p.exists()).collect();
+        names.iter().map(|name| path.join(name)).filter(|p| p.exists()).collect();
     if there.is_empty() { vec![path.join(FILE)] } else { there }
 }
 

@@ -34,7 +34,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use rustix::process::Signal;
 
-use crate::base::{Clock as _, RealClock, Stop};
+use crate::base::{Clock as _, RealClock, Stop, kernel};
 use crate::client::{self, Target};
 use crate::plan::{AddressPlan, Mistake, SandboxPlan, SslMode, SslPlan};
 use crate::server::{ServerControl as _, Settings};
@@ -143,7 +143,7 @@ impl Sandbox {
     ) -> anyhow::Result<Sandbox> {
         let meta = SandboxMeta {
             format: 1,
-            host: registry::host_name(),
+            host: kernel::host_name(),
             program: program.path.clone(),
             version: program.text.clone(),
             settings,

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::arguments::SandboxPaths;
 use super::home::HomeFolders;
 use super::process::ProcessId;
+use crate::base::kernel;
 
 /// How long a left-behind server with data to keep gets to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -77,11 +78,6 @@ impl SandboxMeta {
     }
 }
 
-/// The name of this machine, as the registry knows it.
-pub(super) fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
 /// Takes the lock of a sandbox's folder; `None` if somebody has it.
 pub(super) fn try_lock(dir: &Path) -> anyhow::Result<Option<File>> {
     let path = dir.join("lock");
@@ -124,7 +120,7 @@ fn list_folders(home: &HomeFolders) -> Vec<(String, PathBuf)> {
 /// Only sandboxes in our own registry, on this machine, whose sweat is dead are touched; a process is ended only if
 /// its number, its start time and the system's boot are those that were noted.
 pub fn remove_orphans(home: &HomeFolders) -> Vec<String> {
-    let host = host_name();
+    let host = kernel::host_name();
     let mut swept = Vec::new();
     for (name, dir) in list_folders(home) {
         let gone = match SandboxMeta::read_from(&dir) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::senders::{guard_session, parse_read_only};
 use super::status::StandbyReads;
 use super::throttle::StandbyLoad;
-use crate::base::{Clock, Nanos, RealClock, Stop};
+use crate::base::{Clock, Nanos, RealClock, Stop, kernel};
 use crate::client::{Error, Feature, ResultSet, Session, Target};
 
 /// Time between two looks at the replication: it counts in seconds itself.
@@ -123,7 +123,7 @@ impl StandbyDisk {
     fn from_session(session: &mut Session) -> Result<Option<StandbyDisk>, Error> {
         let rows = session.query_rows("SELECT @@GLOBAL.datadir, @@GLOBAL.hostname")?;
         let (folder, host) = (rows.text_value(0, 0).unwrap_or_default(), rows.text_value(0, 1));
-        if host.as_deref() != Some(&*rustix::system::uname().nodename().to_string_lossy()) {
+        if host.as_deref() != Some(&*kernel::host_name()) {
             return Ok(None);
         }
         let Ok(stat) = rustix::fs::stat(folder.as_str()) else { return Ok(None) };

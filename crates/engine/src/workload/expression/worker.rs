@@ -120,7 +120,9 @@ impl Worker for ExpressionWorker<'_> {
         let time =
             EvaluationTime { wall_ns: per_round(wall.0), cpu_ns: self.cpu_ns.map(per_round) };
         let mut book = self.work.lock_book();
-        match is_over || slot.is_cut(time) {
+        // Only BENCHMARK() ends without an error when it is killed.
+        let is_cut = !self.plan.is_by_rows && slot.is_cut(time);
+        match is_over || is_cut {
             true => book.cut += 1,
             false => book.add(pass, self.slot, time),
         }

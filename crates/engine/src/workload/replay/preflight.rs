@@ -10,7 +10,7 @@ use crate::client::preflight::{
     PreflightCaveatKind, PreflightFacts, PreflightIntent, find_caveats,
 };
 use crate::client::{Session, Target};
-use crate::plan::{AddressPlan, Mistakes, Protocol, WritesPlan};
+use crate::plan::{AddressPlan, Mistakes, WritesPlan};
 
 /// Looks at others on the server: sessions that have just ended may still be counted.
 const LOOKS: u32 = 5;
@@ -83,25 +83,7 @@ fn refuse_unsafe_target(
 
 /// Asks the server that the log comes from, by the account of the target.
 fn source_facts(words: &str, target: &Target, stop: &Stop) -> anyhow::Result<PreflightFacts> {
-    let mut plan = AddressPlan {
-        host: None,
-        port: None,
-        socket: None,
-        protocol: None,
-        ..target.plan().clone()
-    };
-    if words.starts_with('/') {
-        plan.socket = Some(words.into());
-        plan.protocol = Some(Protocol::Socket);
-    } else {
-        let (host, port) = match words.rsplit_once(':') {
-            Some((host, port)) if !host.contains(':') => (host, port.parse().ok()),
-            _ => (words, None),
-        };
-        plan.host = Some(host.to_owned());
-        plan.port = port;
-        plan.protocol = Some(Protocol::Tcp);
-    }
+    let plan = AddressPlan { port: None, ..target.plan().clone() }.with_place(words);
     let asked = || format!("check that the source {words} is another server");
     let mut session = Target::new(&plan).and_then(|s| s.connect(stop)).with_context(asked)?;
     PreflightFacts::from_session(&mut session).with_context(asked)

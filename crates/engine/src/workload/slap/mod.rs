@@ -113,6 +113,13 @@ impl std::fmt::Debug for SlapLoad {
 }
 
 impl SlapLoad {
+    fn is_ascii(&self) -> bool {
+        let init_command = self.init_command.as_deref().unwrap_or_default();
+        self.list.is_ascii()
+            && init_command.is_ascii()
+            && self.keys.iter().all(|key| key.is_ascii())
+    }
+
     /// Tells what sessions would do, one after the other, with place holders for keys.
     pub fn describe_sessions(&self, sessions: usize, tell: &mut dyn FnMut(SessionNote<'_>)) {
         let shared = AtomicU64::new(0);
@@ -134,7 +141,9 @@ pub struct SlapWorkload {
 impl SlapWorkload {
     /// A load on a target, which names the database.
     pub fn new(load: SlapLoad, target: Target) -> SlapWorkload {
-        SlapWorkload { load, target: target.with_multi_statements(), begun: AtomicU64::new(0) }
+        let target = target.with_multi_statements();
+        let target = if load.is_ascii() { target.with_ascii_statements() } else { target };
+        SlapWorkload { load, target, begun: AtomicU64::new(0) }
     }
 
     /// How many of the classes are those of statements: the first ones. COMMITs and connects are behind them.

@@ -93,6 +93,10 @@ impl StatementList {
         self.script.statements.len()
     }
 
+    pub(super) fn is_ascii(&self) -> bool {
+        (0..self.statement_count()).all(|place| self.statement_text(place).is_ascii())
+    }
+
     /// Names of the classes of statements.
     pub fn classes(&self) -> &[String] {
         &self.script.classes

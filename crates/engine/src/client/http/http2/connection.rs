@@ -394,13 +394,18 @@ impl Drop for StreamTicket<'_> {
         if inner.flusher == Some(self.task) {
             inner.flusher = None;
         }
+        let was_reader = inner.reader == Some(self.task);
+        let must_flush = inner.flusher.is_none() && !inner.streams.out.is_empty();
+        if !was_reader && !must_flush {
+            return;
+        }
         let next = inner.streams.waiting_task();
-        if inner.reader == Some(self.task) {
+        if was_reader {
             inner.hand_reading_to(next);
             // What was read may be more than what the socket tells of.
             next.into_iter().for_each(reactor::wake_task);
         }
-        if inner.flusher.is_none() && !inner.streams.out.is_empty() && next.is_some() {
+        if must_flush && next.is_some() {
             inner.flusher = next;
             next.into_iter().for_each(reactor::wake_task);
         }

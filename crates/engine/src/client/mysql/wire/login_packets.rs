@@ -4,8 +4,10 @@ use super::CHUNK;
 use super::constants::{CapabilityFlags, MariadbCapabilities};
 use super::encode::write_lenenc_int;
 
-/// Character set of every session: utf8mb4_general_ci, which every server has.
-const CHARACTER_SET: u8 = 45;
+/// Character set of a session: utf8mb4_general_ci, which every server has.
+pub(in crate::client::mysql) const UTF8: u8 = 45;
+/// latin1_swedish_ci.
+pub(in crate::client::mysql) const LATIN1: u8 = 8;
 /// Largest payload that we say we take.
 const MOST_PAYLOAD: u32 = 1 << 30;
 
@@ -16,6 +18,8 @@ pub(in crate::client::mysql) struct LoginPacket<'a> {
     pub(in crate::client::mysql) capabilities: CapabilityFlags,
     /// What both sides can do of MariaDB's own.
     pub(in crate::client::mysql) extended: MariadbCapabilities,
+    /// Number of the collation in which texts are sent and wanted.
+    pub(in crate::client::mysql) character_set: u8,
     /// The account's name.
     pub(in crate::client::mysql) user: &'a str,
     /// What shows that we know the password.
@@ -33,15 +37,16 @@ pub(in crate::client::mysql) fn write_tls_request(
     out: &mut Vec<u8>,
     capabilities: CapabilityFlags,
     extended: MariadbCapabilities,
+    character_set: u8,
 ) {
-    write_head(out, capabilities, extended, CHUNK as u32);
+    write_head(out, capabilities, extended, CHUNK as u32, character_set);
 }
 
 /// Writes the answer to a greeting. Database, method and attributes are left out where the capabilities do not say that they
 /// are there.
 pub(in crate::client::mysql) fn write_login(out: &mut Vec<u8>, login: &LoginPacket<'_>) {
     let has = |flag| login.capabilities.contains(flag);
-    write_head(out, login.capabilities, login.extended, MOST_PAYLOAD);
+    write_head(out, login.capabilities, login.extended, MOST_PAYLOAD, login.character_set);
     write_zero_terminated(out, login.user);
     if has(CapabilityFlags::PLUGIN_AUTH_LENENC_CLIENT_DATA) {
         write_lenenc_bytes(out, login.proof);
@@ -73,10 +78,11 @@ fn write_head(
     capabilities: CapabilityFlags,
     extended: MariadbCapabilities,
     most_payload: u32,
+    character_set: u8,
 ) {
     out.extend_from_slice(&capabilities.bits().to_le_bytes());
     out.extend_from_slice(&most_payload.to_le_bytes());
-    out.push(CHARACTER_SET);
+    out.push(character_set);
     out.extend_from_slice(&[0; 19]);
     out.extend_from_slice(&extended.bits().to_le_bytes());
 }
@@ -99,6 +105,7 @@ mod tests {
     const LOGIN: LoginPacket<'_> = LoginPacket {
         capabilities: CapabilityFlags::all(),
         extended: MariadbCapabilities::CACHE_METADATA,
+        character_set: LATIN1,
         user: "u",
         proof: b"pp",
         database: Some("db"),
@@ -110,7 +117,7 @@ mod tests {
     fn a_wish_for_tls_is_32_bytes() {
         let mut out = Vec::new();
         let capabilities = CapabilityFlags::SSL | CapabilityFlags::PROTOCOL_41;
-        write_tls_request(&mut out, capabilities, MariadbCapabilities::CACHE_METADATA);
+        write_tls_request(&mut out, capabilities, MariadbCapabilities::CACHE_METADATA, UTF8);
         let expected =
             [&[0, 10, 0, 0, 0xFF, 0xFF, 0xFF, 0, 45][..], &[0; 19], &[16, 0, 0, 0]].concat();
         assert_eq!(out, expected);
@@ -120,7 +127,7 @@ mod tests {
     fn an_answer_with_everything() {
         let mut out = Vec::new();
         write_login(&mut out, &LOGIN);
-        assert_eq!(out[4..9], [0, 0, 0, 0x40, 45]);
+        assert_eq!(out[4..9], [0, 0, 0, 0x40, 8]);
         assert_eq!(out[28..32], [16, 0, 0, 0]);
         assert_eq!(out[32..], *b"u\0\x02ppdb\0native\0\x0d\x03_os\x05linux\x01a\0");
     }

@@ -78,6 +78,8 @@ pub(in crate::client::mysql) struct GreetingPacket {
     pub(in crate::client::mysql) capabilities: CapabilityFlags,
     /// What a MariaDB server can do besides.
     pub(in crate::client::mysql) extended: MariadbCapabilities,
+    /// Number of the server's own collation; of a large one the low byte.
+    pub(in crate::client::mysql) collation: u8,
     /// Login method the server would like.
     pub(in crate::client::mysql) plugin: String,
 }
@@ -93,7 +95,7 @@ pub(in crate::client::mysql) fn parse_greeting(payload: &[u8]) -> ParseResult<Gr
     let mut nonce = fields.read_bytes(8)?.to_vec();
     fields.read_u8()?;
     let low = u32::from(fields.read_u16()?);
-    fields.read_u8()?;
+    let collation = fields.read_u8()?;
     fields.read_u16()?;
     let bits = low | u32::from(fields.read_u16()?) << 16;
     let capabilities = CapabilityFlags::from_bits_retain(bits);
@@ -111,7 +113,7 @@ pub(in crate::client::mysql) fn parse_greeting(payload: &[u8]) -> ParseResult<Gr
         true => to_shown_text(fields.read_until_zero()),
         false => String::from("mysql_native_password"),
     };
-    Ok(GreetingPacket { version, id, nonce, capabilities, extended, plugin })
+    Ok(GreetingPacket { version, id, nonce, capabilities, extended, collation, plugin })
 }
 
 /// An error of the server.

@@ -192,11 +192,11 @@ fn a_greeting_of_each_product() {
     let greeting = packet::parse_greeting(maria).unwrap();
     assert_eq!((greeting.id, &greeting.nonce[..]), (42, &b"abcdefghijklmnopqrst"[..]));
     assert_eq!(greeting.plugin, "mysql_native_password");
-    assert_eq!(greeting.extended.bits(), 0x1d);
+    assert_eq!((greeting.extended.bits(), greeting.collation), (0x1d, 0x2d));
     let mysql = b"\x0a9.7.0\0\x08\0\0\0abcdefgh\0\xff\xff\xff\x02\0\
         \xff\xdf\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
     let greeting = packet::parse_greeting(mysql).unwrap();
-    assert_eq!(greeting.extended.bits(), 0);
+    assert_eq!((greeting.extended.bits(), greeting.collation), (0, 0xff));
     assert_eq!((&greeting.version[..], &greeting.plugin[..]), ("9.7.0", "caching_sha2_password"));
     for end in 0..maria.len() - 24 {
         assert!(packet::parse_greeting(&maria[..end]).is_err(), "cut at {end}");

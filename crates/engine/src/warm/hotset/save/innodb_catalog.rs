@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use crate::base::kernel;
 use crate::client::{Error, ResultSet, Session, Target};
 use crate::warm::hotset::ibd::IndexRoot;
 
@@ -212,8 +213,7 @@ impl DataFiles {
         let rows = session
             .query_rows("SELECT @@GLOBAL.datadir, @@GLOBAL.hostname")
             .context("ask where the server's files are")?;
-        let here = rustix::system::uname().nodename().to_string_lossy()
-            == rows.text_value(0, 1).unwrap_or_default();
+        let here = kernel::host_name() == rows.text_value(0, 1).unwrap_or_default();
         let root = rows.text_value(0, 0).filter(|_| here && target.is_local()).map(PathBuf::from);
         Ok(DataFiles { root, own: true })
     }

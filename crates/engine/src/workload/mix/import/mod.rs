@@ -172,7 +172,7 @@ query "look" {
   type "select_index"; has_result_set "y"; parsed "y";
 }
 query "add" { query "insert into people values ('$fresh', 1)"; type "add"; parsed "y"; }
-client "smacker" { user "test"; query_barrel "2 look 1 add"; }
+client "smacker" { user "test"; query_barrel "2 look 1 gone 1 add"; }
 main { smacker.init(); smacker.set_num_rounds($2); }
 "#;
         let mix = imported("x.smack", smack);
@@ -189,7 +189,9 @@ main { smacker.init(); smacker.set_num_rounds($2); }
         ] {
             assert!(mix.text.contains(line), "{line} is not in\n{}", mix.text);
         }
-        assert!(mix.notes.iter().any(|note| note.contains("set_num_rounds")), "{:?}", mix.notes);
+        for note in ["set_num_rounds", "client smacker: gone, a query that is not there"] {
+            assert!(mix.notes.iter().any(|known| known.contains(note)), "{:?}", mix.notes);
+        }
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl ScriptReader {
         let is_known =
             rule.is_some() || super::super::formula_parser::parse_formula(expression).is_ok();
         if !is_known {
-            self.mix.add_note(format!("line {line}: \\set {name} {expression}"));
+            self.mix.add_note(format!("line {line}: \\set {name} {expression} (it is 0)"));
         }
         let rule = rule.unwrap_or_else(|| match is_known {
             true => format!("{{expr = {}}}", quote(expression)),

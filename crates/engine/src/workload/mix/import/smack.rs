@@ -45,7 +45,8 @@ pub(super) fn read_smack(text: &str) -> Result<MixText, String> {
         return Err("there is no query in it".to_owned());
     }
     for client in of("client").filter(|client| client.member("query_barrel").is_some()) {
-        add_barrel(client, &mut mix);
+        let is_there = |name: &str| of("query").any(|query| query.name == name);
+        add_barrel(client, &is_there, &mut mix);
     }
     for (key, value) in of("main").flat_map(|main| &main.members) {
         mix.add_note(format!("main: {key}{value} (say --threads and --events)"));
@@ -185,7 +186,7 @@ fn add_dictionary(dictionary: &SmackSection, mix: &mut MixText) {
     }
 }
 
-fn add_barrel(client: &SmackSection, mix: &mut MixText) {
+fn add_barrel(client: &SmackSection, is_there: &dyn Fn(&str) -> bool, mix: &mut MixText) {
     let words: Vec<&str> =
         client.member("query_barrel").unwrap_or_default().split_whitespace().collect();
     let mut rounds = Vec::new();
@@ -204,8 +205,12 @@ fn add_barrel(client: &SmackSection, mix: &mut MixText) {
             continue;
         }
         let Some(query) = words.get(at + 1) else { break };
-        rounds.push(quote(&format!("{}*{count}", name_of(query))));
         at += 2;
+        if is_there(query) {
+            rounds.push(quote(&format!("{}*{count}", name_of(query))));
+        } else {
+            mix.add_note(format!("client {}: {query}, a query that is not there", client.name));
+        }
     }
     let name = name_of(&client.name);
     mix.sessions.push(format!("[session.{name}]\norder = [{}]", rounds.join(", ")));

@@ -1,7 +1,10 @@
 //! The block that ab prints, for scripts that read it. Pure functions over plain data.
 //! Never knows: how numbers were made, where a text goes.
 
+mod run_block;
+
 use crate::analysis::{ExchangeTable, ExchangeTotals};
+pub(super) use run_block::FORMAT;
 
 /// What the block says of the request.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +23,8 @@ pub struct AbRequest {
     pub document_bytes: Option<u64>,
     /// Requests at once.
     pub concurrency: usize,
+    /// Mean time of a request, milliseconds, where not all that were allowed were always under way.
+    pub mean_ms: Option<f64>,
     /// Whether connections are kept.
     pub keeps_alive: bool,
     /// Bytes sent in all, where requests have a body.
@@ -113,7 +118,7 @@ fn rates_text(request: &AbRequest, totals: &ExchangeTotals) -> String {
          Time per request:       {each:.3} [ms] (mean, across all concurrent requests)\n\
          Transfer rate:          {:.2} [Kbytes/sec] received\n",
         done / seconds,
-        each * request.concurrency as f64,
+        request.mean_ms.unwrap_or(each * request.concurrency as f64),
         kbytes(totals.received)
     );
     if let Some(sent) = request.body_sent {
