@@ -15,9 +15,9 @@ use super::live::{IDLE, LiveLog, MarkOffsets, RemoteAccess};
 use super::peer::{PeerStream, client_config};
 use super::serve::HEARTBEAT;
 use super::tail::gap_banner;
-use crate::base::host_port::split_host_port;
 use crate::base::http_head::is_pause;
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
+use crate::client::HttpUrl;
 
 /// How long the other side may say nothing until it counts as gone: several beats.
 const SILENCE: Nanos = Nanos(HEARTBEAT.0 * 4);
@@ -32,67 +32,30 @@ const HEAD: Nanos = Nanos(10_000_000_000);
 /// Bytes of the longest head.
 const MOST_HEAD: usize = 16 << 10;
 
-/// A URL taken apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Url {
-    is_tls: bool,
-    host: String,
-    port: u16,
-    path: String,
-    words: String,
-}
+/// Where a log is asked for if the URL names no path.
+const DEFAULT_PATH: &str = "/slow";
 
-impl Url {
-    fn parse(text: &str) -> anyhow::Result<Url> {
-        let (is_tls, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
-            (Some(rest), _) => (true, rest),
-            (_, Some(rest)) => (false, rest),
-            _ => anyhow::bail!("a URL starts with http:// or https://"),
-        };
-        let (place, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        anyhow::ensure!(
-            !place.contains('@'),
-            "a token does not belong in a URL, where others see it"
-        );
-        let (path, words) = rest.split_once('?').unwrap_or((rest, ""));
-        let path = if matches!(path, "" | "/") { "/slow" } else { path };
-        let is_clean = |text: &str| text.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
-        anyhow::ensure!(is_clean(rest) && is_clean(place), "a URL contains neither spaces nor #");
-        let (host, port) = split_host_port(place).map_err(anyhow::Error::msg)?;
-        let port = port.unwrap_or(if is_tls { 443 } else { 80 });
-        Ok(Url {
-            is_tls,
-            host: host.to_owned(),
-            port,
-            path: path.to_owned(),
-            words: words.to_owned(),
-        })
+fn request_head(url: &HttpUrl, access: &RemoteAccess, mark: Option<&str>) -> String {
+    let (path, query) = url.path.split_once('?').unwrap_or((&url.path, ""));
+    let path = if path == "/" { DEFAULT_PATH } else { path };
+    let mut words: Vec<String> =
+        query.split('&').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    if let Some(mark) = mark {
+        words.retain(|word| !word.starts_with("from="));
+        words.push(format!("from={}", mark.replace('%', "%25")));
     }
-
-    fn request_head(&self, access: &RemoteAccess, mark: Option<&str>) -> String {
-        let mut words: Vec<String> =
-            self.words.split('&').filter(|w| !w.is_empty()).map(str::to_owned).collect();
-        if let Some(mark) = mark {
-            words.retain(|word| !word.starts_with("from="));
-            words.push(format!("from={}", mark.replace('%', "%25")));
-        }
-        words.push("marks=1".to_owned());
-        if access.is_packed {
-            words.push("zstd=1".to_owned());
-        }
-        let token = access.token.as_ref().map(Secret::reveal);
-        let token =
-            token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
-        let host =
-            if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        format!(
-            "GET {}?{} HTTP/1.1\r\nHost: {host}:{}\r\nUser-Agent: sweat/{}\r\n{token}\r\n",
-            self.path,
-            words.join("&"),
-            self.port,
-            env!("CARGO_PKG_VERSION"),
-        )
+    words.push("marks=1".to_owned());
+    if access.is_packed {
+        words.push("zstd=1".to_owned());
     }
+    let token = access.token.as_ref().map(Secret::reveal);
+    let token = token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
+    format!(
+        "GET {path}?{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: sweat/{}\r\n{token}\r\n",
+        words.join("&"),
+        url.host_field(),
+        env!("CARGO_PKG_VERSION"),
+    )
 }
 
 /// Why a connection was not made.
@@ -105,7 +68,7 @@ enum ConnectError {
 
 /// A log behind a URL.
 pub(super) struct RemoteLog {
-    url: Url,
+    url: HttpUrl,
     access: RemoteAccess,
     tls: Option<Arc<ClientConfig>>,
     stop: Stop,
@@ -135,7 +98,8 @@ impl RemoteLog {
         mark: Option<&str>,
         stop: &Stop,
     ) -> anyhow::Result<RemoteLog> {
-        let url = Url::parse(place).with_context(|| format!("open {place}"))?;
+        let url = HttpUrl::from_text(place).map_err(anyhow::Error::msg);
+        let url = url.with_context(|| format!("open {place}"))?;
         if let Some(token) = &access.token {
             let is_clean = token.reveal().bytes().all(|b| b.is_ascii_graphic());
             anyhow::ensure!(is_clean, "a token consists of letters, digits and punctuation");
@@ -180,7 +144,7 @@ impl RemoteLog {
 
     fn connect(&mut self) -> Result<(), ConnectError> {
         let later = |e: io::Error| ConnectError::Later(e.to_string());
-        let Url { host, port, .. } = &self.url;
+        let HttpUrl { host, port, .. } = &self.url;
         let mut last = "the name does not resolve to an address".to_owned();
         let addresses = (host.as_str(), *port).to_socket_addrs().map_err(later)?;
         let mut socket = None;
@@ -204,7 +168,7 @@ impl RemoteLog {
             }
         };
         let mut peer = PeerStream::from_connected(socket, tls).map_err(later)?;
-        let head = self.url.request_head(&self.access, self.mark.as_deref());
+        let head = request_head(&self.url, &self.access, self.mark.as_deref());
         let until = self.clock.now() + HEAD;
         self.send_all(&mut peer, head.as_bytes(), until).map_err(|e| match e.get_ref() {
             // A certificate that is not believed today will not be tomorrow.
@@ -421,24 +385,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_taken_apart() {
-        let of = |text| Url::parse(text).unwrap();
-        let url = of("http://db1:9700/slow?rate_limit=3&from=x");
-        assert_eq!((url.host.as_str(), url.port, url.is_tls), ("db1", 9700, false));
-        let head = url.request_head(
-            &RemoteAccess { is_packed: true, ..RemoteAccess::default() },
-            Some("1.n%20"),
-        );
-        assert!(head.starts_with(
+    fn a_url_says_what_is_asked_for() {
+        let head = |text: &str, access: &RemoteAccess, mark: Option<&str>| {
+            request_head(&HttpUrl::from_text(text).unwrap(), access, mark)
+        };
+        let packed = RemoteAccess { is_packed: true, ..RemoteAccess::default() };
+        let resumed = head("http://db1:9700/slow?rate_limit=3&from=x", &packed, Some("1.n%20"));
+        assert!(resumed.starts_with(
             "GET /slow?rate_limit=3&from=1.n%2520&marks=1&zstd=1 HTTP/1.1\r\nHost: db1:9700\r\n"
         ));
-        assert!(head.ends_with("\r\n\r\n") && !head.contains("Authorization"));
-        assert_eq!((of("https://db1").port, of("https://db1").path.as_str()), (443, "/slow"));
-        assert_eq!((of("http://[::1]:7/").host.as_str(), of("http://[::1]:7").port), ("::1", 7));
-        for wrong in
-            ["db1:1", "http://", "http://a:x/", "http://u:p@a/", "http://a/b c", "http://a\r\nb/"]
-        {
-            assert!(Url::parse(wrong).is_err(), "{wrong}");
+        assert!(resumed.ends_with("\r\n\r\n") && !resumed.contains("Authorization"));
+        for text in ["https://db1", "https://db1/", "https://db1/slow?"] {
+            let plain = head(text, &RemoteAccess::default(), None);
+            assert!(plain.starts_with("GET /slow?marks=1 HTTP/1.1\r\nHost: db1\r\n"), "{plain}");
         }
     }
 

@@ -44,7 +44,7 @@ impl HttpUrl {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (place, path) = rest.split_at(end);
         if place.contains('@') {
-            return Err("a login does not belong into the URL");
+            return Err("a login or token does not belong into a URL, where others see it");
         }
         let (host, port) = split_host_port(place)?;
         let is_bracketed = place.starts_with('[');
