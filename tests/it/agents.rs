@@ -11,7 +11,7 @@ use sweat::base::{Clock as _, Nanos, RealClock};
 use sweat::client::{NatsAddress, NatsConnection, NatsEvent, NatsOptions, NkeySeed};
 
 use crate::cli::{World, err, expect, out, signal};
-use crate::fixture;
+use crate::fixture::{self, Fixture};
 
 /// The program, where the machine has it.
 pub(crate) fn nats_program() -> Option<PathBuf> {
@@ -121,6 +121,17 @@ pub(crate) fn words_of(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A server with an account `bench` for an empty database `shop`, and its port.
+pub(crate) fn start_shop() -> (Fixture, String) {
+    let server = fixture::listening(&[]);
+    server.sql(
+        "CREATE DATABASE shop; CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'hush-hush-7'; \
+         GRANT ALL ON shop.* TO bench@'127.0.0.1'",
+    );
+    let port = server.sql("SELECT @@port").trim().to_owned();
+    (server, port)
+}
+
 const NULL: &[&str] = &["bench", "null", "--rate=2000", "--seed=7", "--quiet", "--interval=100ms"];
 
 /// What two runs of the same intervals must have in common.
@@ -137,12 +148,7 @@ fn two_agents_run_what_one_machine_would_and_nothing_secret_travels() {
     let world = World::new();
     let home = world.runs().parent().unwrap().to_owned();
     let Some(nats) = Nats::start(&home, "") else { return };
-    let server = fixture::listening(&[]);
-    server.sql(
-        "CREATE DATABASE shop; CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'hush-hush-7'; \
-         GRANT ALL ON shop.* TO bench@'127.0.0.1'",
-    );
-    let port = server.sql("SELECT @@port").trim().to_owned();
+    let (_server, port) = start_shop();
     let (number, place) = (format!("-P{port}"), format!("127.0.0.1:{port}"));
     let login = ["-h127.0.0.1", &number, "-ubench", "-phush-hush-7", "-Dshop", "--no-defaults"];
     let load = ["bench", "oltp_point_select", "--table-size=1000", "--quiet"];

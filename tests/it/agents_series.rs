@@ -6,20 +6,16 @@ use rustix::process::Signal;
 use sweat::analysis::{CaveatLevel, analyse_run};
 use sweat::archive::{self, RunCommand, RunState};
 
-use crate::agents::{Nats, agent_runs, kill_now, start_agents, wait_for, wait_for_load, words_of};
+use crate::agents::{
+    Nats, agent_runs, kill_now, start_agents, start_shop, wait_for, wait_for_load, words_of,
+};
 use crate::cli::{World, err, expect, out, signal};
-use crate::fixture;
 
 #[test]
 fn a_sweep_of_threads_is_led_load_by_load_over_the_same_agents() {
     let world = World::new();
     let Some(nats) = Nats::start(world.runs().parent().unwrap(), "") else { return };
-    let server = fixture::listening(&[]);
-    server.sql(
-        "CREATE DATABASE shop; CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'hush-hush-7'; \
-         GRANT ALL ON shop.* TO bench@'127.0.0.1'",
-    );
-    let port = server.sql("SELECT @@port").trim().to_owned();
+    let (_server, port) = start_shop();
     let (number, place) = (format!("-P{port}"), format!("127.0.0.1:{port}"));
     let login = ["-h127.0.0.1", &number, "-ubench", "-phush-hush-7", "-Dshop", "--no-defaults"];
     let table = ["oltp_point_select", "--table-size=1000"];
