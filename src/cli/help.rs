@@ -129,7 +129,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 
 /// The help that the words ask for: `--help`, `-?`, `help` as the last word of a workload's command, or `-h` without a
 /// host. `-h` alone is what most people type first, and no host can begin with a dash.
-pub(super) fn requested_help(typed: &[OsString]) -> Option<String> {
+pub(super) fn requested_help(program: &Command, typed: &[OsString]) -> Option<String> {
     let words: Vec<_> = typed.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let words: Vec<&str> = words[..own].iter().map(AsRef::as_ref).collect();
@@ -142,17 +142,20 @@ pub(super) fn requested_help(typed: &[OsString]) -> Option<String> {
     if !asked && !ends_in_help && !words.contains(&"-h") {
         return None;
     }
-    // With the options of a script that is named.
-    let mut program = super::bench::add_declared_options(super::called_command(typed), typed);
-    program.build();
-    let (path, command) = named_command(&program, &words);
+    let (path, command) = named_command(program, &words);
     let has_host = command.get_arguments().any(|arg| arg.get_short() == Some('h'));
     // `sweat bench oltp_read_write --threads=4 help`, as in sysbench, and `sweat CMD help`.
     let is_bare = words.len() == path.len() + 1;
     let is_workload = path.first() == Some(&FULL) && path.len() == 2;
     let is_word = ends_in_help && !path.is_empty() && (is_bare || is_workload);
-    let is_asked = asked || is_word || (words.contains(&"-h") && !has_host);
-    is_asked.then(|| help_text(&path, command, HelpExtent::Usual))
+    if !asked && !is_word && has_host {
+        return None;
+    }
+    // With the options of a script that is named.
+    let mut program = super::bench::add_declared_options(program.clone(), typed);
+    program.build();
+    let (path, command) = named_command(&program, &words);
+    Some(help_text(&path, command, HelpExtent::Usual))
 }
 
 /// The help of the command that the words name, for one that lacks its subcommand.
@@ -457,7 +460,8 @@ mod tests {
     use super::*;
 
     fn asked(line: &str) -> Option<String> {
-        requested_help(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        requested_help(&super::super::called_command(&words), &words)
     }
 
     fn all_helps() -> Vec<(String, String)> {

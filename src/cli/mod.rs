@@ -62,6 +62,7 @@ mod step_lines;
 mod sweep;
 mod sysbench;
 mod tpcc_mysql;
+mod translated;
 mod waits;
 mod warm;
 mod watch;
@@ -69,7 +70,6 @@ mod watch_looks;
 mod watch_report;
 mod ycsb;
 
-use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -79,55 +79,63 @@ use crate::server::journal::RestoreError;
 use context::CliContext;
 use defaults::UserDefaults;
 use exit::CommandOutcome;
-use mysql_warmup::WarmupCall;
 use tpcc_mysql::ProgramCall;
-use ycsb::YcsbCall;
+use translated::TranslatedCall;
+
+use CommandRun::{Own, Translated};
 
 /// All commands, in the order of `sweat --help`: their names, their words, and what they do.
 const COMMANDS: &[CommandEntry] = &[
-    ("demo", demo::command, demo::run),
-    ("bench", bench::command, bench::run),
-    ("run", run::command, run::run),
-    ("init", init::command, init::run),
-    ("sweep", sweep::command, sweep::run),
-    ("capacity", capacity::command, capacity::run),
-    ("aa", aa::command, aa::run),
-    ("doctor", doctor::command, doctor::run),
-    ("sysbench", sysbench::command, sysbench::run),
-    ("micro", micro::command, micro::run),
-    ("mix", mix::command, mix::run),
-    ("slap", slap::command, slap::run),
-    ("ycsb", ycsb::command, ycsb::run),
-    ("mysql-warmup", mysql_warmup::command, mysql_warmup::run),
-    ("http_load", http_load::command, http_load::run),
-    ("ab", ab::command, ab::run),
-    ("tpcc_load", tpcc_mysql::load_command, tpcc_mysql::load),
-    ("tpcc_start", tpcc_mysql::start_command, tpcc_mysql::start),
-    ("warm", warm::command, warm::run),
-    ("waits", waits::command, waits::run),
-    ("watch", watch::command, watch::run),
-    ("replay", replay::command, replay::run),
-    ("report", report::command, report::run),
-    ("runs", runs::command, runs::run),
-    ("compare", compare::command, compare::run),
-    ("merge", merge::command, merge::run),
-    ("agent", agents::agent_command, agents::serve_as_agent),
-    ("agents", agents::agents_command, agents::collect_loads),
-    ("explain", explain::command, explain::run),
-    ("digest", digest::command, digest::run),
-    ("ship", ship::command, ship::run),
-    ("sandbox", sandbox::command, sandbox::run),
-    ("restore", restore::command, restore::run),
-    ("completion", completion::command, completion::run),
-    ("help", help::command, help::run),
+    ("demo", demo::command, Own(demo::run)),
+    ("bench", bench::command, Own(bench::run)),
+    ("run", run::command, Own(run::run)),
+    ("init", init::command, Own(init::run)),
+    ("sweep", sweep::command, Own(sweep::run)),
+    ("capacity", capacity::command, Own(capacity::run)),
+    ("aa", aa::command, Own(aa::run)),
+    ("doctor", doctor::command, Own(doctor::run)),
+    ("sysbench", sysbench::command, Own(sysbench::run)),
+    ("micro", micro::command, Own(micro::run)),
+    ("mix", mix::command, Own(mix::run)),
+    ("slap", slap::command, Own(slap::run)),
+    ("ycsb", ycsb::command, Translated(ycsb::translate_call)),
+    ("mysql-warmup", mysql_warmup::command, Translated(mysql_warmup::translate_call)),
+    ("http_load", http_load::command, Own(http_load::run)),
+    ("ab", ab::command, Own(ab::run)),
+    ("tpcc_load", tpcc_mysql::load_command, Own(tpcc_mysql::load)),
+    ("tpcc_start", tpcc_mysql::start_command, Own(tpcc_mysql::start)),
+    ("warm", warm::command, Own(warm::run)),
+    ("waits", waits::command, Own(waits::run)),
+    ("watch", watch::command, Own(watch::run)),
+    ("replay", replay::command, Own(replay::run)),
+    ("report", report::command, Own(report::run)),
+    ("runs", runs::command, Own(runs::run)),
+    ("compare", compare::command, Own(compare::run)),
+    ("merge", merge::command, Own(merge::run)),
+    ("agent", agents::agent_command, Own(agents::serve_as_agent)),
+    ("agents", agents::agents_command, Own(agents::collect_loads)),
+    ("explain", explain::command, Own(explain::run)),
+    ("digest", digest::command, Own(digest::run)),
+    ("ship", ship::command, Own(ship::run)),
+    ("sandbox", sandbox::command, Own(sandbox::run)),
+    ("restore", restore::command, Own(restore::run)),
+    ("completion", completion::command, Own(completion::run)),
+    ("help", help::command, Own(help::run)),
 ];
 
 /// The version; of a build from a checkout with its commit and that commit's date.
 const VERSION: &str = env!("SWEAT_VERSION");
 
-/// A command: its name, its words for clap, and its deed.
-type CommandEntry =
-    (&'static str, fn() -> Command, fn(&ArgMatches, &CliContext) -> anyhow::Result<CommandOutcome>);
+/// A command: its name, its words for clap, and what it does.
+type CommandEntry = (&'static str, fn() -> Command, CommandRun);
+
+/// What a command does.
+enum CommandRun {
+    /// Its own work, with the words that clap has read.
+    Own(fn(&ArgMatches, &CliContext) -> anyhow::Result<CommandOutcome>),
+    /// The work of another command, whose words it gives; `None` if the program is not called like that.
+    Translated(fn(&[OsString]) -> Option<TranslatedCall>),
+}
 
 /// Runs the program.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
@@ -140,8 +148,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(exit) => return exit.into(),
     };
     let mut words = argv::parse_command_line(args);
-    let flags = LoadFlags::of_command(&words.args);
-    let takes_value = |flag: &str| flags.take_value(flag);
+    let program = called_command(&words.args);
+    let takes_value = |flag: &str| takes_value(&program, flag);
     bench::move_workload_first(&mut words.args, &takes_value);
     bench::name_bare_word(&mut words.args, &takes_value);
     bench::name_set_words(&mut words.args);
@@ -150,13 +158,13 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => (UserDefaults::default(), Some(error)),
     };
     let context = CliContext::from_process(words.password, words.typed, defaults);
-    if let Some(text) = help::requested_help(&words.args) {
+    if let Some(text) = help::requested_help(&program, &words.args) {
         let told = context.print_output(&text).map(|()| CommandOutcome::Done);
         return exit::report_result(told, &context).into();
     }
     let result = signals::watch_signals(&context.stop).map_err(Into::into).and_then(|()| {
         wrong.map_or(Ok(()), Err)?;
-        let program = bench::add_declared_options(called_command(&words.args), &words.args);
+        let program = bench::add_declared_options(program, &words.args);
         let mut program = context.defaults.apply_to(program);
         let matches = program
             .try_get_matches_from_mut(&words.args)
@@ -193,34 +201,13 @@ fn run_other_program(args: &[OsString]) -> Option<ExitCode> {
 /// # Errors
 /// How it ends, if all was said.
 fn translate_call(args: Vec<OsString>) -> Result<Vec<OsString>, CommandOutcome> {
-    match ycsb::own_call(&args) {
-        None => {}
-        Some(YcsbCall::Bench(args)) => return Ok(args),
-        Some(YcsbCall::Print(text)) => {
-            mysql_warmup::print_text(text);
-            return Err(CommandOutcome::Done);
-        }
-        Some(YcsbCall::Wrong(why)) => {
-            ycsb::print_mistake(&why);
-            return Err(CommandOutcome::Usage);
-        }
-    }
-    match mysql_warmup::own_call(&args) {
+    let translated = COMMANDS.iter().find_map(|(name, _, run)| match run {
+        Translated(translate) => translate(&args).map(|call| (name, call)),
+        Own(_) => None,
+    });
+    match translated {
+        Some((name, call)) => call.take_words(name),
         None => Ok(args),
-        Some(WarmupCall::Warm { mut args, lacks_password }) => {
-            if lacks_password {
-                mysql_warmup::add_password(&mut args);
-            }
-            Ok(args)
-        }
-        Some(WarmupCall::Print(text)) => {
-            mysql_warmup::print_text(&text);
-            Err(CommandOutcome::Done)
-        }
-        Some(WarmupCall::Wrong(why)) => {
-            mysql_warmup::print_mistake(&why);
-            Err(CommandOutcome::Usage)
-        }
     }
 }
 
@@ -298,34 +285,20 @@ fn examples_of(help: &str, words: &str) -> String {
     format!("Examples:\n{}", found.join("\n"))
 }
 
-/// The flags of a command that runs loads, looked up before its words are read.
-struct LoadFlags {
-    name: Option<&'static str>,
-    command: OnceCell<Command>,
-}
-
-impl LoadFlags {
-    fn of_command(args: &[OsString]) -> LoadFlags {
-        let named = |word: &OsString| bench::COMMANDS.iter().find(|name| word == *name);
-        LoadFlags { name: args.iter().find_map(named).copied(), command: OnceCell::new() }
-    }
-
-    /// Whether the word after this flag is its value: `-u bob`, but not `--user=bob`.
-    fn take_value(&self, flag: &str) -> bool {
-        let entry = COMMANDS.iter().find(|(name, ..)| Some(*name) == self.name);
-        let Some((_, command, _)) = entry else { return false };
-        let command = self.command.get_or_init(command);
-        let name = flag.trim_start_matches('-');
-        let takes = |command: &Command| {
-            command.get_arguments().any(|arg| {
-                let named = arg.get_long() == Some(name)
-                    || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
-                    || arg.get_short().is_some_and(|c| name == c.to_string());
-                named && arg.get_action().takes_values() && !arg.is_require_equals_set()
-            })
-        };
-        takes(command) || command.get_subcommands().any(takes)
-    }
+/// Whether the word after a flag of a command that runs loads is its value: `-u bob`, but not `--user=bob`.
+fn takes_value(program: &Command, flag: &str) -> bool {
+    let name = flag.trim_start_matches('-');
+    let takes = |command: &Command| {
+        command.get_arguments().any(|arg| {
+            let named = arg.get_long() == Some(name)
+                || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+                || arg.get_short().is_some_and(|c| name == c.to_string());
+            named && arg.get_action().takes_values() && !arg.is_require_equals_set()
+        })
+    };
+    let is_load = |command: &&Command| bench::COMMANDS.contains(&command.get_name());
+    let loads = program.get_subcommands().filter(is_load);
+    loads.into_iter().any(|load| takes(load) || load.get_subcommands().any(takes))
 }
 
 /// `-h` is the host, as in every mysql client, so help is `--help` and `-?`.
@@ -339,6 +312,7 @@ fn run_command(matches: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         .iter()
         .find(|(known, ..)| *known == name)
         .expect("clap knows only the commands in the list");
+    let Own(run) = run else { anyhow::bail!("`{name}` has to be the first word") };
     check::check_args(args)?;
     // A completion is asked for at every TAB: it looks, and leaves all as it is.
     if name != completion::NAME {

@@ -4,12 +4,11 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
-use clap::{ArgMatches, Command};
+use clap::Command;
 
 use super::arguments::words_command;
-use super::context::CliContext;
-use super::exit::CommandOutcome;
 use super::option_file::{OptionFileChoice, read_option_files};
+use super::translated::TranslatedCall;
 
 const NAME: &str = "mysql-warmup";
 const HELP: &str = "\
@@ -37,41 +36,34 @@ pub(super) fn command() -> Command {
         .after_help("Examples:\n  sweat mysql-warmup -u root -d shop")
 }
 
-/// Says how it is called: its words were looked for behind the program's name.
-pub(super) fn run(_: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
-    context.print_output(HELP)?;
-    Ok(CommandOutcome::Usage)
-}
-
-/// What the words come to.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum WarmupCall {
-    /// The command line in our own words; the password is still to be found if that is asked for.
-    Warm {
-        /// With the program's name.
-        args: Vec<OsString>,
-        /// Whether none was given.
-        lacks_password: bool,
-    },
-    /// A text to print.
-    Print(String),
-    /// Words that can't be read.
-    Wrong(String),
-}
-
 /// The words of mysql-warmup if the program is to be that: it is called so, or that is its first word.
-pub(super) fn own_call(args: &[OsString]) -> Option<WarmupCall> {
+pub(super) fn translate_call(args: &[OsString]) -> Option<TranslatedCall> {
+    Some(match read_words(&called_words(args)?) {
+        Ok((mut args, lacks_password)) => {
+            if lacks_password {
+                add_password(&mut args);
+            }
+            TranslatedCall::Own(args)
+        }
+        Err(other) => other,
+    })
+}
+
+fn called_words(args: &[OsString]) -> Option<Vec<String>> {
     let is_called = |word: &OsString| Path::new(word).file_name().is_some_and(|name| name == NAME);
     let words = match args {
         [program, rest @ ..] if is_called(program) => rest,
         [_, first, rest @ ..] if *first == *NAME => rest,
         _ => return None,
     };
-    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    Some(read_words(&words))
+    Some(words.iter().map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
-fn read_words(words: &[String]) -> WarmupCall {
+/// The command line in our own words, and whether it has no password.
+///
+/// # Errors
+/// What else there is to be said.
+fn read_words(words: &[String]) -> Result<(Vec<OsString>, bool), TranslatedCall> {
     // Each with our own flag for it.
     const FLAGS: [(&str, &str); 6] =
         [("-h", "-h"), ("-u", "-u"), ("-d", "-D"), ("-D", "-D"), ("-p", "-P"), ("-S", "-S")];
@@ -80,8 +72,8 @@ fn read_words(words: &[String]) -> WarmupCall {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--help" | "-?" => return WarmupCall::Print(HELP.to_owned()),
-            "--version" => return WarmupCall::Print(format!("{}\n", super::VERSION)),
+            "--help" | "-?" => return Err(TranslatedCall::Print(HELP.to_owned())),
+            "--version" => return Err(TranslatedCall::Print(format!("{}\n", super::VERSION))),
             _ => {}
         }
         let word = if word.starts_with("-P") { word.replacen("-P", "-p", 1) } else { word.clone() };
@@ -94,27 +86,21 @@ fn read_words(words: &[String]) -> WarmupCall {
             "" => words.next().cloned(),
             value => Some(value.to_owned()),
         };
-        let Some(value) = value else { return WarmupCall::Wrong(format!("{flag} has no value")) };
+        let Some(value) = value else {
+            return Err(TranslatedCall::Wrong(format!("{flag} has no value")));
+        };
         if *flag == "-p" && value.parse::<u16>().is_err() {
-            return WarmupCall::Wrong(format!("-p is the port, and `{value}` is none"));
+            let why = format!("-p is the port, and `{value}` is none");
+            return Err(TranslatedCall::Wrong(why));
         }
         args.extend([OsString::from(ours), value.into()]);
     }
-    WarmupCall::Warm { args, lacks_password }
-}
-
-pub(super) fn print_text(text: &str) {
-    let _ = write!(std::io::stdout().lock(), "{text}");
-}
-
-pub(super) fn print_mistake(why: &str) {
-    let hint = "hint: `mysql-warmup --help` lists what there is";
-    let _ = writeln!(std::io::stderr().lock(), "error: {why}\n{hint}");
+    Ok((args, lacks_password))
 }
 
 /// Adds the password as it is typed, where neither the environment nor an option file has one: as mysql-warmup does, it is asked
 /// for on the standard input. On a terminal nothing shows it.
-pub(super) fn add_password(args: &mut Vec<OsString>) {
+fn add_password(args: &mut Vec<OsString>) {
     let variable = |name: &str| std::env::var_os(name);
     let home = variable("HOME").map(Into::into);
     let choice = OptionFileChoice { home, ..OptionFileChoice::default() };
@@ -139,15 +125,16 @@ pub(super) fn add_password(args: &mut Vec<OsString>) {
 mod tests {
     use super::*;
 
-    fn call(line: &str) -> WarmupCall {
+    type Words = Result<(Vec<OsString>, bool), TranslatedCall>;
+
+    fn call(line: &str) -> Words {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        own_call(&args).unwrap()
+        read_words(&called_words(&args).unwrap())
     }
 
-    fn warm(line: &str) -> WarmupCall {
+    fn warm(line: &str) -> Words {
         let args = format!("sweat warm scan --plain{line}");
-        let args = args.split(' ').map(OsString::from).collect();
-        WarmupCall::Warm { args, lacks_password: true }
+        Ok((args.split(' ').map(OsString::from).collect(), true))
     }
 
     #[test]
@@ -155,14 +142,14 @@ mod tests {
         assert_eq!(call("/bin/mysql-warmup -u root -d DB"), warm(" -u root -D DB"));
         assert_eq!(call("sweat mysql-warmup -hdb1 -p 3307"), warm(" -h db1 -P 3307"));
         assert_eq!(call("mysql-warmup -S /s --rate 5M"), warm(" -S /s --rate 5M"));
-        assert!(own_call(&["sweat".into(), "warm".into()]).is_none());
+        assert!(called_words(&["sweat".into(), "warm".into()]).is_none());
     }
 
     #[test]
     fn a_port_is_a_number() {
-        assert!(matches!(call("mysql-warmup -p secret"), WarmupCall::Wrong(_)));
-        assert!(matches!(call("mysql-warmup -u"), WarmupCall::Wrong(_)));
-        assert!(matches!(call("mysql-warmup --version"), WarmupCall::Print(_)));
+        assert!(matches!(call("mysql-warmup -p secret"), Err(TranslatedCall::Wrong(_))));
+        assert!(matches!(call("mysql-warmup -u"), Err(TranslatedCall::Wrong(_))));
+        assert!(matches!(call("mysql-warmup --version"), Err(TranslatedCall::Print(_))));
         assert!(HELP.lines().all(|line| line.len() <= 80));
     }
 }

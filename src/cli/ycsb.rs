@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Write as _;
 
-use clap::{ArgMatches, Command};
+use clap::Command;
 
 use super::arguments::words_command;
-use super::context::CliContext;
-use super::exit::CommandOutcome;
+use super::translated::TranslatedCall;
 use crate::base::host_port::split_host_port;
 use crate::workload::mix::parse_properties;
 
@@ -51,34 +49,19 @@ pub(super) fn command() -> Command {
     )
 }
 
-/// Says how it is called: its words were looked for behind the program's name.
-pub(super) fn run(_: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
-    context.print_output(HELP)?;
-    Ok(CommandOutcome::Usage)
-}
-
-/// What the words come to.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum YcsbCall {
-    /// The command line in our own words, with the program's name.
-    Bench(Vec<OsString>),
-    /// A text to print.
-    Print(&'static str),
-    /// Words that can't be read.
-    Wrong(String),
-}
-
 /// The words of YCSB, if that is the program's first word.
-pub(super) fn own_call(args: &[OsString]) -> Option<YcsbCall> {
+pub(super) fn translate_call(args: &[OsString]) -> Option<TranslatedCall> {
     let [_, first, rest @ ..] = args else { return None };
     if *first != *NAME {
         return None;
     }
     let words: Vec<String> = rest.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     Some(match YcsbWords::read(&words) {
-        Ok(None) => YcsbCall::Print(HELP),
-        Ok(Some(words)) => words.bench_args().map_or_else(YcsbCall::Wrong, YcsbCall::Bench),
-        Err(why) => YcsbCall::Wrong(why),
+        Ok(None) => TranslatedCall::Print(HELP.to_owned()),
+        Ok(Some(words)) => {
+            words.bench_args().map_or_else(TranslatedCall::Wrong, TranslatedCall::Own)
+        }
+        Err(why) => TranslatedCall::Wrong(why),
     })
 }
 
@@ -94,11 +77,6 @@ pub(super) fn password_places(args: &[OsString]) -> Vec<(usize, usize)> {
         is_one.then_some((number, name.len() + 1))
     };
     args.iter().enumerate().filter_map(place).collect()
-}
-
-pub(super) fn print_mistake(why: &str) {
-    let hint = "hint: `sweat ycsb --help` lists what there is";
-    let _ = writeln!(std::io::stderr().lock(), "error: {why}\n{hint}");
 }
 
 /// The words, told apart.
@@ -265,13 +243,13 @@ fn server_args<'p>(of: &dyn Fn(&str) -> Option<&'p str>) -> Result<Vec<String>, 
 mod tests {
     use super::*;
 
-    fn call(line: &str) -> YcsbCall {
+    fn call(line: &str) -> TranslatedCall {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        own_call(&args).expect("the first word is ycsb")
+        translate_call(&args).expect("the first word is ycsb")
     }
 
-    fn bench(words: &str) -> YcsbCall {
-        YcsbCall::Bench(
+    fn bench(words: &str) -> TranslatedCall {
+        TranslatedCall::Own(
             format!("sweat bench ycsb {words}").split(' ').map(OsString::from).collect(),
         )
     }
@@ -337,12 +315,12 @@ mod tests {
             ("sweat ycsb run -p", "-p has no value"),
             ("sweat ycsb run -p db.url=jdbc:postgresql://a/b", "db.url: as in"),
         ] {
-            let YcsbCall::Wrong(found) = call(line) else { panic!("{line} was taken") };
+            let TranslatedCall::Wrong(found) = call(line) else { panic!("{line} was taken") };
             assert!(found.contains(why), "{line}: {found}");
         }
-        assert_eq!(call("sweat ycsb --help"), YcsbCall::Print(HELP));
+        assert_eq!(call("sweat ycsb --help"), TranslatedCall::Print(HELP.to_owned()));
         assert!(HELP.lines().all(|line| line.chars().count() <= 80), "{HELP}");
-        assert_eq!(own_call(&["sweat".into(), "bench".into()]), None);
+        assert_eq!(translate_call(&["sweat".into(), "bench".into()]), None);
     }
 
     #[test]
