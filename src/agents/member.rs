@@ -60,6 +60,14 @@ impl Member {
         self.fate == MemberFate::Present
     }
 
+    /// Why it takes no part any more; `None` while it does.
+    pub(super) fn lost_reason(&self) -> Option<&str> {
+        match &self.fate {
+            MemberFate::Present => None,
+            MemberFate::Refused(why) | MemberFate::Lost(why) => Some(why),
+        }
+    }
+
     /// Whether it is in this phase of this load.
     pub(super) fn is_in(&self, run: &str, phase: AgentPhase) -> bool {
         self.state.phase == phase && self.state.run.as_deref() == Some(run)

@@ -7,7 +7,8 @@ use super::member::Member;
 use super::wire::IntervalReport;
 use crate::archive::{hdr_base64, parse_hdr_base64};
 use crate::base::Nanos;
-use crate::recorder::{ClassTotals, Interval};
+use crate::experiment::AgentProgress;
+use crate::recorder::{ClassTotals, Interval, SparseHistogram};
 
 /// Intervals that wait for the other agents' at most.
 const MOST_WAITING: usize = 5;
@@ -36,8 +37,19 @@ pub(super) struct ProgressSum {
     next: u64,
     /// What is added to all times, to be those of the coordinator's clock.
     start: Nanos,
-    /// How many intervals each agent has told.
-    told: BTreeMap<usize, u64>,
+    /// What each agent has told.
+    told: BTreeMap<usize, ToldIntervals>,
+}
+
+/// What an agent has told.
+#[derive(Debug, Default)]
+struct ToldIntervals {
+    /// How many intervals.
+    count: u64,
+    /// Good events per second of the last one.
+    events_per_s: f64,
+    /// Their p99, seconds.
+    p99_s: Option<f64>,
 }
 
 impl ProgressSum {
@@ -46,20 +58,20 @@ impl ProgressSum {
         ProgressSum { start, ..ProgressSum::default() }
     }
 
-    /// Who runs the load, and who is behind: `a1, a2 (3 intervals behind), a3 (lost)`.
-    pub(super) fn team_text(&self, team: &[Member]) -> String {
-        let most = self.told.values().copied().max().unwrap_or(0);
+    /// How far the agents are that run the load.
+    pub(super) fn agents(&self, team: &[Member]) -> Vec<AgentProgress> {
+        let most = self.told.values().map(|told| told.count).max().unwrap_or(0);
         let one = |(number, member): (usize, &Member)| {
-            let behind = most - self.told.get(&number).copied().unwrap_or(0);
-            let state = match (member.is_present(), behind) {
-                (false, _) => " (lost)".to_owned(),
-                // One is always the first to tell.
-                (true, 0 | 1) => String::new(),
-                (true, behind) => format!(" ({behind} intervals behind)"),
-            };
-            format!("{}{state}", member.name)
+            let told = self.told.get(&number);
+            AgentProgress {
+                name: member.name.clone(),
+                events_per_s: told.map_or(0.0, |told| told.events_per_s),
+                p99_s: told.and_then(|told| told.p99_s),
+                behind: most - told.map_or(0, |told| told.count),
+                lost: member.lost_reason().map(str::to_owned),
+            }
         };
-        team.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
+        team.iter().enumerate().map(one).collect()
     }
 
     /// Takes the interval of an agent; one that is too late, there already or damaged is left out.
@@ -72,7 +84,18 @@ impl ProgressSum {
             },
         };
         let told = self.told.entry(agent).or_default();
-        *told = (*told).max(report.number.saturating_add(1));
+        let count = report.number.saturating_add(1);
+        if count > told.count {
+            let seconds =
+                Nanos(report.ended_ns.saturating_sub(report.began_ns).max(1)).to_seconds();
+            let events = response.as_ref().map_or(0, SparseHistogram::len);
+            let p99_ns = response.as_ref().map(|response| response.value_at_quantile(0.99));
+            *told = ToldIntervals {
+                count,
+                events_per_s: events as f64 / seconds,
+                p99_s: p99_ns.map(|ns| Nanos(ns).to_seconds()),
+            };
+        }
         if report.number < self.next {
             return;
         }

@@ -203,13 +203,24 @@ fn who_is_behind_is_named() {
         ended_ns: (number + 1) * 100,
         ..IntervalReport::default()
     };
-    assert_eq!(sum.team_text(&team), "a1, a2, a3");
+    let behind = |sum: &ProgressSum, team: &[Member]| -> Vec<u64> {
+        sum.agents(team).iter().map(|agent| agent.behind).collect()
+    };
+    assert_eq!(behind(&sum, &team), [0, 0, 0]);
     (0..4).for_each(|number| sum.add_report(0, &report(number)));
     (0..3).for_each(|number| sum.add_report(1, &report(number)));
     sum.add_report(2, &report(0));
-    assert_eq!(sum.team_text(&team), "a1, a2, a3 (3 intervals behind)");
+    assert_eq!(behind(&sum, &team), [0, 1, 3]);
+    let mut times = SparseHistogram::default();
+    (1..=100).for_each(|ms| times.record(ms * 1_000_000));
+    let fast = IntervalReport { response: hdr_base64(&times), ..report(3) };
+    sum.add_report(1, &IntervalReport { began_ns: 0, ended_ns: 500_000_000, ..fast });
     team[2].lose("gone");
-    assert_eq!(sum.team_text(&team), "a1, a2, a3 (lost)");
+    let agents = sum.agents(&team);
+    assert!((agents[1].events_per_s - 200.0).abs() < 1e-9 && !agents[1].is_late());
+    assert!((agents[1].p99_s.unwrap() - 0.099).abs() < 0.001, "{agents:?}");
+    let lost: Vec<Option<&str>> = agents.iter().map(|agent| agent.lost.as_deref()).collect();
+    assert_eq!(lost, [None, None, Some("gone")]);
     // Times are the coordinator's.
     let first = sum.take_ready(&[0, 1]).unwrap();
     assert_eq!((first.began, first.ended), (Nanos(5_000), Nanos(5_100)));

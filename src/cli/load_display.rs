@@ -15,7 +15,7 @@ use super::page::PageFeed;
 use crate::analysis::{LiveStats, SteadyOutlook};
 use crate::archive::{SampleRecord, ServerRecord};
 use crate::base::{Nanos, StopReason, kernel};
-use crate::experiment::PlanStep;
+use crate::experiment::{AgentProgress, PlanStep};
 use crate::plan::{Check, CheckCondition, LoadPlan, Objective, Plan};
 use crate::probe::ProbeSample;
 use crate::recorder::Interval;
@@ -40,8 +40,8 @@ pub(super) struct LoadHeader {
     pub(super) step: String,
     /// The steps of the plan that have ended, a line each.
     pub(super) ended_steps: Vec<String>,
-    /// The agents that run the load, and who is behind; empty if there are none.
-    pub(super) team: String,
+    /// The agents that run the load; empty if there are none.
+    pub(super) agents: Vec<AgentProgress>,
     /// Seconds from the beginning of this step to the end of the plan.
     pub(super) left_s: Option<f64>,
 }
@@ -166,9 +166,12 @@ impl<'a> LoadDisplay<'a> {
         }
     }
 
-    /// Which agents run the load, and who is behind.
-    pub(super) fn set_team(&mut self, team: &str) {
-        team.clone_into(&mut self.header.team);
+    /// How far the agents are that run the load.
+    pub(super) fn set_agents(&mut self, agents: &[AgentProgress]) {
+        self.header.agents = agents.to_vec();
+        if let Some(view) = &mut self.view {
+            view.set_agents(agents);
+        }
     }
 
     /// What the load is at.
@@ -206,6 +209,16 @@ impl Drop for LoadDisplay<'_> {
     fn drop(&mut self) {
         self.end_load();
     }
+}
+
+/// Agents and who of them is behind: `a1, a2 (3 intervals behind), a3 (lost)`.
+pub(super) fn agents_text(agents: &[AgentProgress]) -> String {
+    let one = |agent: &AgentProgress| match (&agent.lost, agent.is_late()) {
+        (Some(_), _) => format!("{} (lost)", agent.name),
+        (None, true) => format!("{} ({} intervals behind)", agent.name, agent.behind),
+        (None, false) => agent.name.clone(),
+    };
+    agents.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// What has to hold of each load as a whole: checks typed or of the plan, and the objectives of a search.

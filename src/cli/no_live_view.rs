@@ -6,6 +6,7 @@ use std::io;
 use super::load_display::LoadHeader;
 use crate::analysis::{LiveStats, SteadyOutlook};
 use crate::base::Stop;
+use crate::experiment::AgentProgress;
 use crate::probe::ProbeSample;
 use crate::warm::follow::FollowStatus;
 
@@ -25,6 +26,10 @@ impl AbsentLoadView {
     }
 
     pub(super) fn set_outlook(&mut self, _: &SteadyOutlook) {
+        match self.0 {}
+    }
+
+    pub(super) fn set_agents(&mut self, _: &[AgentProgress]) {
         match self.0 {}
     }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::arguments::{OUTPUT_HEADING, text_arg, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::load_display::LoadHeader;
+use super::load_display::{LoadHeader, agents_text};
 use super::{present, report as report_command};
 use crate::analysis::number_format::{format_count, format_number, format_time};
 use crate::analysis::{LiveInterval, LiveStats, analyse_so_far};
@@ -270,8 +270,8 @@ fn beat_figures(
     let times = [("p50", beat.p50_s), ("p99", beat.p99_s), ("longest", beat.max_s)];
     figures.extend(times.into_iter().filter_map(|(name, s)| Some((name, format_time(s?)))));
     figures.push(("failed", format_count(stats.error_count())));
-    if !header.team.is_empty() {
-        figures.push(("agents", header.team.clone()));
+    if !header.agents.is_empty() {
+        figures.push(("agents", agents_text(&header.agents)));
     }
     if beat.backlog > 0 {
         figures.push(("backlog", format_count(beat.backlog)));

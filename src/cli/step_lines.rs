@@ -12,7 +12,7 @@ use crate::analysis::SteadyOutlook;
 use crate::analysis::number_format::format_number;
 use crate::archive::{PlanLock, RecordedStepKind, ServerRecord};
 use crate::base::units::show_duration;
-use crate::experiment::{self, PlanStep, RemainingTime, RunListener, TimeEstimate};
+use crate::experiment::{self, AgentProgress, PlanStep, RemainingTime, RunListener, TimeEstimate};
 use crate::plan::Plan;
 use crate::probe::ProbeSample;
 use crate::recorder::Interval;
@@ -181,8 +181,8 @@ impl RunListener for StepLines<'_> {
         self.display.set_outlook(outlook);
     }
 
-    fn team_changed(&mut self, team: &str) {
-        self.display.set_team(team);
+    fn agents_changed(&mut self, agents: &[AgentProgress]) {
+        self.display.set_agents(agents);
     }
 
     fn sample_taken(&mut self, sample: &ProbeSample) {

@@ -66,6 +66,28 @@ use crate::probe::ProbeSample;
 use crate::recorder::Interval;
 use crate::workload::JobProgress;
 
+/// How far an agent is that runs a share of a load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentProgress {
+    /// Its name.
+    pub name: String,
+    /// Good events per second of the last interval that it has told.
+    pub events_per_s: f64,
+    /// Their p99, seconds; `None` if there was no event.
+    pub p99_s: Option<f64>,
+    /// How many intervals it has told less than the first of all.
+    pub behind: u64,
+    /// Why it is lost; `None` while it takes part.
+    pub lost: Option<String>,
+}
+
+impl AgentProgress {
+    /// Whether it is further behind than by the interval that one is always the first to tell.
+    pub fn is_late(&self) -> bool {
+        self.behind > 1
+    }
+}
+
 /// Told what goes on while a plan runs; `cli` shows it. All methods may be left out.
 pub trait RunListener: Send {
     /// The run has this folder.
@@ -86,8 +108,8 @@ pub trait RunListener: Send {
     fn load_progressed(&mut self, _progress: &JobProgress) {}
     /// An interval of the load is over.
     fn interval_ended(&mut self, _interval: &Interval) {}
-    /// Which machines run the load, and which of them are behind, in words.
-    fn team_changed(&mut self, _team: &str) {}
+    /// Agents run the load, and one of them has told more or is lost.
+    fn agents_changed(&mut self, _agents: &[AgentProgress]) {}
     /// The load is to run until it is steady, and this is how it looks.
     fn outlook_changed(&mut self, _outlook: &SteadyOutlook) {}
     /// A probe has looked.

@@ -24,7 +24,7 @@ use crate::base::terminal::sanitize_text;
 use crate::base::token::random_token;
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::client::{Error, NatsConnection, NatsEvent, NatsMessage};
-use crate::experiment::RunListener;
+use crate::experiment::{AgentProgress, RunListener};
 use crate::plan::Plan;
 
 /// How long something that is not answered is left before it is said again.
@@ -80,8 +80,8 @@ pub struct Coordinator<'a> {
     questions: u64,
     /// The loads whose folders agents keep, by their names.
     held: BTreeMap<String, Vec<HeldLoad>>,
-    /// Who runs the load, and who is behind, as it was last told.
-    told_team: String,
+    /// How far the agents are, as it was last told.
+    told_agents: Vec<AgentProgress>,
     /// Since when there is no connection.
     gone: Option<Nanos>,
     start_unix_ns: Option<u64>,
@@ -115,7 +115,7 @@ impl<'a> Coordinator<'a> {
             repeated: Nanos(0),
             questions: 0,
             held: BTreeMap::new(),
-            told_team: String::new(),
+            told_agents: Vec::new(),
             gone: None,
             start_unix_ns: None,
         })
@@ -177,6 +177,7 @@ impl<'a> Coordinator<'a> {
         let text = format!("load {run} by agents {names}: clocks within {bound} of ours");
         self.listener.note_added(&text);
         self.listener.load_started(std::slice::from_ref(&load.workload.kind));
+        self.tell_agents();
         self.repeat_orders();
     }
 
@@ -193,9 +194,11 @@ impl<'a> Coordinator<'a> {
                 let late = self.team.iter_mut().filter(|m| !m.is_in(&run, AgentPhase::Ended));
                 late.for_each(|member| member.lose("it did not end in time"));
             }
-            for text in self.team.iter().filter_map(lost_text) {
+            let lost: Vec<String> = self.team.iter().filter_map(lost_text).collect();
+            for text in lost {
                 if told.insert(text.clone()) {
                     self.listener.note_added(&text);
+                    self.tell_agents();
                 }
             }
             let is_over = |m: &Member| !m.is_present() || m.is_in(&self.run, AgentPhase::Ended);
@@ -369,15 +372,20 @@ impl<'a> Coordinator<'a> {
         }
     }
 
+    /// Tells how far the agents are, if that is new.
+    fn tell_agents(&mut self) {
+        let agents = self.progress.agents(&self.team);
+        if agents != self.told_agents {
+            self.listener.agents_changed(&agents);
+            self.told_agents = agents;
+        }
+    }
+
     /// Shows the intervals that all who are there have told.
     fn show_progress(&mut self) {
         let there = |(number, member): (usize, &Member)| member.is_present().then_some(number);
         let living: Vec<usize> = self.team.iter().enumerate().filter_map(there).collect();
-        let team = self.progress.team_text(&self.team);
-        if team != self.told_team {
-            self.listener.team_changed(&team);
-            self.told_team = team;
-        }
+        self.tell_agents();
         while let Some(interval) = self.progress.take_ready(&living) {
             self.listener.interval_ended(&interval);
         }

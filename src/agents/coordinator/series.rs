@@ -159,7 +159,7 @@ impl Coordinator<'_> {
             self.stop_early()?;
         }
         (self.progress, self.start_unix_ns) = (ProgressSum::default(), None);
-        self.told_team.clear();
+        self.told_agents.clear();
         for member in &mut self.team {
             (member.folder, member.asked) = (None, None);
         }

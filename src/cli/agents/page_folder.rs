@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::super::bench::TerminalListener;
 use crate::archive::{RecordedStepKind, RunMeta, RunWriter, StepRecord, Trial};
 use crate::base::Nanos;
-use crate::experiment::RunListener;
+use crate::experiment::{AgentProgress, RunListener};
 use crate::plan::{self, Plan};
 use crate::recorder::Interval;
 
@@ -79,8 +79,8 @@ impl RunListener for PageFolder<'_> {
         self.shown.interval_ended(interval);
     }
 
-    fn team_changed(&mut self, team: &str) {
-        self.shown.team_changed(team);
+    fn agents_changed(&mut self, agents: &[AgentProgress]) {
+        self.shown.agents_changed(agents);
     }
 
     fn note_added(&mut self, text: &str) {

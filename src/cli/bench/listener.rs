@@ -12,7 +12,7 @@ use super::{flags, lines, stream};
 use crate::analysis::SteadyOutlook;
 use crate::analysis::number_format::format_time;
 use crate::archive::ServerRecord;
-use crate::experiment::{PlanStep, RunListener};
+use crate::experiment::{AgentProgress, PlanStep, RunListener};
 use crate::plan::Plan;
 use crate::probe::ProbeSample;
 use crate::recorder::Interval;
@@ -157,8 +157,8 @@ impl RunListener for TerminalListener<'_> {
         }
     }
 
-    fn team_changed(&mut self, team: &str) {
-        self.display.set_team(team);
+    fn agents_changed(&mut self, agents: &[AgentProgress]) {
+        self.display.set_agents(agents);
     }
 
     fn sample_taken(&mut self, sample: &ProbeSample) {

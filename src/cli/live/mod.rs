@@ -28,6 +28,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use super::load_display::LoadHeader;
 use crate::analysis::{LiveStats, SteadyOutlook};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
+use crate::experiment::AgentProgress;
 use crate::probe::ProbeSample;
 use keys::TypedKey;
 use screen::LoadScreen;
@@ -89,6 +90,11 @@ impl LiveLoadView {
     /// Takes in how steady the load is; the next drawing shows it.
     pub(super) fn set_outlook(&mut self, outlook: &SteadyOutlook) {
         lock_state(&self.shared).screen.set_outlook(outlook);
+    }
+
+    /// Takes in how far the agents are that run the load; the next drawing shows it.
+    pub(super) fn set_agents(&mut self, agents: &[AgentProgress]) {
+        lock_state(&self.shared).screen.set_agents(agents);
     }
 
     /// Takes in what the load is at; the next drawing shows it.

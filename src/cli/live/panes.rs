@@ -1,11 +1,14 @@
 //! The panes of the view: what stands below the figures of the load, one at a time, as far as there is room.
 
+use std::cmp::Reverse;
+
 use ratatui::text::Line;
 
 use super::parts;
 use super::screen::LoadScreen;
 use crate::analysis::number_format::{format_plural, format_time};
 use crate::analysis::{LiveSilence, LiveStats};
+use crate::experiment::AgentProgress;
 use crate::report::shorten_cell;
 
 /// Fewest lines that a pane takes.
@@ -23,6 +26,8 @@ pub(super) enum ScreenPane {
     Checks,
     /// Spells in which no event ended.
     Stalls,
+    /// The agents that run the load.
+    Agents,
     /// The steps of a plan so far.
     Steps,
 }
@@ -34,17 +39,19 @@ impl ScreenPane {
             ScreenPane::Latency => "latency",
             ScreenPane::Checks => "checks",
             ScreenPane::Stalls => "stalls",
+            ScreenPane::Agents => "agents",
             ScreenPane::Steps => "steps",
         }
     }
 
-    /// The one that follows; only a plan has steps.
-    pub(super) fn next(self, has_steps: bool) -> ScreenPane {
+    /// The one that follows; only a plan has steps, and not every load agents.
+    pub(super) fn next(self, has_steps: bool, has_agents: bool) -> ScreenPane {
         match self {
             ScreenPane::Latency => ScreenPane::Checks,
             ScreenPane::Checks => ScreenPane::Stalls,
-            ScreenPane::Stalls if has_steps => ScreenPane::Steps,
-            ScreenPane::Stalls | ScreenPane::Steps => ScreenPane::Latency,
+            ScreenPane::Stalls if has_agents => ScreenPane::Agents,
+            ScreenPane::Stalls | ScreenPane::Agents if has_steps => ScreenPane::Steps,
+            ScreenPane::Stalls | ScreenPane::Agents | ScreenPane::Steps => ScreenPane::Latency,
         }
     }
 }
@@ -63,6 +70,7 @@ impl LoadScreen {
             }
             ScreenPane::Checks => self.check_texts(stats),
             ScreenPane::Stalls => self.stall_texts(stats, room),
+            ScreenPane::Agents => self.agent_texts(room),
             ScreenPane::Steps => self.step_texts(room),
         };
         let columns = width.saturating_sub(super::screen::NAMES);
@@ -115,6 +123,24 @@ impl LoadScreen {
             format!("{}  {}", parts::format_clock(one.began_s), format_time(one.seconds))
         };
         texts.extend(all.rev().take(room.saturating_sub(1)).map(spell));
+        texts
+    }
+
+    /// A line for each agent; where there is no room for all, those that are lost or behind come first.
+    fn agent_texts(&self, room: usize) -> Vec<String> {
+        let mut agents: Vec<&AgentProgress> = self.header().agents.iter().collect();
+        if agents.len() > room {
+            agents.sort_by_key(|agent| (agent.lost.is_none(), Reverse(agent.behind)));
+        }
+        let names = agents.iter().map(|agent| agent.name.chars().count()).max().unwrap_or(0);
+        let mut texts: Vec<String> =
+            agents.iter().map(|agent| parts::agent_text(agent, names)).collect();
+        if texts.len() > room {
+            let shown = room.saturating_sub(1);
+            let more = texts.len() - shown;
+            texts.truncate(shown);
+            texts.push(format!("and {}", format_plural(more as u64, "more agent", "more agents")));
+        }
         texts
     }
 

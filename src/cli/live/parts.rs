@@ -1,10 +1,12 @@
 //! Pieces of the live views as text.
 
+use super::super::load_display::agents_text;
 use crate::analysis::number_format::{
     UNKNOWN, format_bytes, format_count, format_number, format_percent, format_plural, format_time,
 };
 use crate::analysis::{LiveInterval, LiveStats, LiveWarning, SystemStats};
 use crate::base::units;
+use crate::experiment::AgentProgress;
 use crate::plan::{ArrivalPlan, LoadPlan, MetricUnit, Objective, RateStages};
 
 /// Steps of a curve.
@@ -52,6 +54,37 @@ pub(super) fn stage_text(stages: &RateStages, at_s: f64) -> String {
         (from, to) => format!("{from} to {to}/s"),
     };
     format!("stage {number} of {count}: {rate}")
+}
+
+/// The agents in a line, and whether one of them is lost or behind; `None` without agents.
+pub(super) fn agents_part(agents: &[AgentProgress]) -> Option<(String, bool)> {
+    if agents.is_empty() {
+        return None;
+    }
+    let lost: Vec<AgentProgress> = agents.iter().filter(|a| a.lost.is_some()).cloned().collect();
+    let is_late = |a: &&AgentProgress| a.lost.is_none() && a.is_late();
+    let late: Vec<AgentProgress> = agents.iter().filter(is_late).cloned().collect();
+    let wrong = [lost, late].concat();
+    let count = format_plural(agents.len() as u64, "agent", "agents");
+    Some(match wrong.is_empty() {
+        true => (format!("{count}, none behind"), false),
+        false => (format!("{count}; {}", agents_text(&wrong)), true),
+    })
+}
+
+/// `load-2   1,234/s  p99 1.20 ms  3 intervals behind`
+pub(super) fn agent_text(agent: &AgentProgress, name_columns: usize) -> String {
+    let name = &agent.name;
+    if let Some(why) = &agent.lost {
+        return format!("{name:<name_columns$}  lost: {why}");
+    }
+    let rate = format!("{}/s", format_number(agent.events_per_s));
+    let p99 = agent.p99_s.map_or(UNKNOWN.to_owned(), format_time);
+    let behind = match agent.is_late() {
+        true => format!("  {} intervals behind", agent.behind),
+        false => String::new(),
+    };
+    format!("{name:<name_columns$}  {rate:>10}  p99 {p99:>8}{behind}")
 }
 
 /// `01:05`; `1:00:00` from an hour on.

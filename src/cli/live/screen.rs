@@ -14,6 +14,7 @@ use crate::analysis::{
     LatencyBand, LiveInterval, LiveStats, LoadTotals, SteadyOutlook, steady_in_words,
 };
 use crate::base::units::show_duration;
+use crate::experiment::AgentProgress;
 
 /// Columns of the names at the left.
 pub(super) const NAMES: usize = 9;
@@ -30,7 +31,7 @@ const HELP: &[(&str, &str)] = &[
     ("q", "end the load; what was measured is kept, as with Ctrl-C"),
     ("Ctrl-C", "the same; a second one leaves at once"),
     ("space", "pause the picture; the load goes on"),
-    ("tab", "the next pane: latency, checks, stalls, steps of a plan"),
+    ("tab", "the next pane: latency, checks, stalls, agents, steps of a plan"),
     ("?", "close this help"),
     ("", ""),
     ("now", "the last interval, 1 s unless --interval says otherwise"),
@@ -118,7 +119,7 @@ impl LoadScreen {
     }
 
     fn following_pane(&self) -> ScreenPane {
-        self.pane.next(!self.header.step.is_empty())
+        self.pane.next(!self.header.step.is_empty(), !self.header.agents.is_empty())
     }
 
     pub(super) fn set_stats(&mut self, stats: &LiveStats) {
@@ -127,6 +128,10 @@ impl LoadScreen {
 
     pub(super) fn set_outlook(&mut self, outlook: &SteadyOutlook) {
         self.outlook = Some(steady_in_words(&outlook.steady));
+    }
+
+    pub(super) fn set_agents(&mut self, agents: &[AgentProgress]) {
+        self.header.agents = agents.to_vec();
     }
 
     pub(super) fn set_work(&mut self, text: String) {
@@ -230,6 +235,10 @@ impl LoadScreen {
         if warnings.iter().any(Option::is_some) {
             let text = parts::join_fitting(warnings, room);
             rows.push(ScreenRow { rank: 2, line: self.alarm_line("caution", text, true) });
+        }
+        if let Some((text, is_wrong)) = parts::agents_part(&self.header.agents) {
+            let text = text.chars().take(room).collect();
+            rows.push(ScreenRow { rank: 3, line: self.alarm_line("agents", text, is_wrong) });
         }
         if !self.header.objectives.is_empty() {
             let parts = parts::objective_parts(&self.header.objectives, stats);

@@ -170,6 +170,35 @@ fn tab_shows_one_pane_after_the_other() {
 }
 
 #[test]
+fn agents_have_a_line_each() {
+    let agent = |name: &str, behind: u64, lost: Option<&str>| AgentProgress {
+        name: name.to_owned(),
+        events_per_s: 1234.5,
+        p99_s: Some(0.0012),
+        behind,
+        lost: lost.map(str::to_owned),
+    };
+    let mut screen = screen(header());
+    screen.set_agents(&[agent("load-1", 0, None), agent("load-2", 1, None)]);
+    assert!(shown(&screen, 80, 22).contains("agents   2 agents, none behind"));
+    screen.set_agents(&[
+        agent("load-1", 0, None),
+        agent("load-2", 3, None),
+        agent("far-away", 9, Some("nothing was heard of it for 15 s")),
+    ]);
+    (0..3).for_each(|_| screen.show_next_pane());
+    golden(&shown(&screen, 80, 22), "pane-agents.txt");
+    // Of many, those that are lost or behind are shown.
+    let mut many: Vec<AgentProgress> = (0..99).map(|n| agent(&format!("a{n}"), 0, None)).collect();
+    many[98].lost = Some("it left the load".to_owned());
+    screen.set_agents(&many);
+    let text = shown(&screen, 80, 22);
+    assert!(text.contains("a98  lost: it left the load") && text.contains("more agents"), "{text}");
+    screen.show_next_pane();
+    assert_eq!(screen.pane(), ScreenPane::Latency);
+}
+
+#[test]
 fn a_large_terminal_is_used() {
     golden(&shown(&screen(planned()), 120, 38), "120x38.txt");
 }
