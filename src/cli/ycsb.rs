@@ -160,7 +160,12 @@ impl YcsbWords {
         let deed = if self.is_load { "prepare" } else { "run" };
         // YCSB's own defaults: 95 % reads, all keys alike.
         let mut args = ["sweat", "bench", NAME, deed, "--workload=b"].map(str::to_owned).to_vec();
-        args.extend(server_args(&of)?);
+        let mut server = server_args(&of)?;
+        if self.others.iter().any(|word| word.starts_with("-S") || word.starts_with("--socket")) {
+            // A socket that is typed is the server, whatever the properties of the binding say.
+            server.retain(|arg| !arg.starts_with("--host=") && !arg.starts_with("--port="));
+        }
+        args.extend(server);
         if let Some(keys) = self.keys.filter(|_| of("keys").is_none()) {
             args.push(format!("--keys={keys}"));
         }
@@ -285,6 +290,20 @@ mod tests {
                    --property=requestdistribution=uniform --sandbox"
             )
         );
+    }
+
+    #[test]
+    fn a_typed_socket_goes_before_the_address_of_the_binding() {
+        let url = "-p db.url=jdbc:mysql://db1:3307/test -p db.user=bench";
+        for socket in ["-S /run/s", "-S/run/s", "--socket=/run/s"] {
+            assert_eq!(
+                call(&format!("sweat ycsb run jdbc {url} {socket}")),
+                bench(&format!(
+                    "run --workload=b --database=test --user=bench --keys=java --threads=1 \
+                     --format=ycsb --property=requestdistribution=uniform {socket}"
+                ))
+            );
+        }
     }
 
     #[test]

@@ -580,7 +580,8 @@ fn ctrl_c_prints_the_block_so_far_and_drops_the_schema() {
     let own = sweat_as_slap(folder.path());
     let socket = server.sandbox.meta().socket.display().to_string();
     let child = Command::new(&own)
-        .args(["--no-defaults", "-u", "root", "-S", &socket, "-a", "--time=600", "-c", "2"])
+        .args(["--no-defaults", "-u", "root", "-S", &socket, "-a", "-c", "2"])
+        .arg("--number-of-queries=2000000000")
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -594,7 +595,12 @@ fn ctrl_c_prints_the_block_so_far_and_drops_the_schema() {
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
-    assert!(ended.stdout.starts_with(b"Benchmark\n"), "{ended:?}");
+    let block = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(block.starts_with("Benchmark\n"), "{ended:?}");
+    let each = block.split("queries per client: ").nth(1).and_then(|text| text.trim().parse().ok());
+    let each: u64 = each.unwrap_or_else(|| panic!("{block}"));
+    // What was run, not what was to be run.
+    assert!((25..1_000_000).contains(&each), "{block}");
     assert_eq!(server.sql("SHOW DATABASES LIKE 'mysqlslap'").trim(), "");
 }
 

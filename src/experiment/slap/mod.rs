@@ -131,8 +131,9 @@ impl RoundRunner<'_> {
         if self.plan.iterations == 0 {
             (block.clients, block.queries_per_client) = (0, 0);
         } else if self.plan.count == QueryCount::Timed {
-            let runs = (clients * block.rounds_ms.len()) as u64;
-            block.queries_per_client = block.queries.checked_div(runs).unwrap_or(0);
+            block.queries_per_client = block.run_per_client();
+        } else if self.target.is_some() && !self.plan.is_classic {
+            block.lower_to_what_was_run();
         }
         self.tell(SlapEvent::StatsBegan);
         self.tell(SlapEvent::BlockEnded(&block));

@@ -10,6 +10,7 @@ use super::guard::WriteExtent;
 use super::room::WatchRoom;
 use super::triggers::{DayCount, SampleRing, TriggerSign, TriggerState};
 use super::{FinishedWatch, WatchCost, WatchListener};
+use crate::analysis::number_format::format_number;
 use crate::archive::{self, RunState, SampleRecord, WatchEvent, WatchEventKind, WatchWriter};
 use crate::base::Nanos;
 use crate::base::units::show_duration;
@@ -226,7 +227,8 @@ impl<'a> WatchRecorder<'a> {
         if self.incident.is_some() || !self.triggers[place].take_turn(unix_ns, pause) {
             return;
         }
-        let why = format!("{} (it is {value})", self.triggers[place].trigger);
+        let shown = if value.fract() == 0.0 { value.to_string() } else { format_number(value) };
+        let why = format!("{} (it is {shown})", self.triggers[place].trigger);
         let most = self.plan.incidents_per_day;
         if !self.day.take_one(unix_ns, most) {
             if self.day.is_first_over(most) {

@@ -159,7 +159,11 @@ fn answer_of_run(run: &RunRecord, found: &RunFindings) -> Vec<AnswerSentence> {
         answer.splice(at..at, changes.into_iter().chain(replay::replay_sentences(&found.replays)));
     }
     if found.head.command == RunCommand::Waits {
-        answer.splice(0..0, waits::wait_sentences(&found.waits, &found.wait_groups));
+        let of_waits = waits::wait_sentences(&found.waits, &found.wait_groups);
+        if !of_waits.is_empty() && waits::is_without_load(&found.results.trials) {
+            answer.clear();
+        }
+        answer.splice(0..0, of_waits);
     }
     if found.head.command == RunCommand::Aa {
         answer.splice(0..0, noise::aa_sentences(&found.results.comparisons));

@@ -12,7 +12,7 @@ pub struct SlapBlock {
     pub engine: String,
     /// Clients of each round; 0 if there was no round.
     pub clients: usize,
-    /// Statements that each client was to run.
+    /// Statements that each client was to run; once [`SlapBlock::lower_to_what_was_run`] was called, at most what it ran.
     pub queries_per_client: u64,
     /// Length of each round, from the first connect to the last close, milliseconds.
     pub rounds_ms: Vec<u64>,
@@ -98,6 +98,17 @@ impl SlapBlock {
         self.add_unopened(self.clients as u64, why);
     }
 
+    /// What the clients that could connect ran each, on average and rounded down.
+    pub fn run_per_client(&self) -> u64 {
+        let sessions = self.clients as u64 * self.rounds_ms.len() as u64;
+        self.queries.checked_div(sessions.saturating_sub(self.unopened)).unwrap_or(0)
+    }
+
+    /// Takes back what was planned for each client and not run: the load was ended early, or lost its server.
+    pub fn lower_to_what_was_run(&mut self) {
+        self.queries_per_client = self.queries_per_client.min(self.run_per_client());
+    }
+
     /// Whether anything failed.
     pub fn has_errors(&self) -> bool {
         !self.causes.is_empty()
@@ -176,6 +187,24 @@ mod tests {
             block.add_time(seconds);
         }
         assert_eq!(block.round_times_ms(), [3, 2, 4]);
+    }
+
+    #[test]
+    fn what_was_planned_and_not_run_is_not_told_as_run() {
+        let block = |planned: u64, queries: u64, unopened: u64| {
+            let mut block = SlapBlock::new("", 4, planned);
+            block.add_time(1.0);
+            block.add_time(1.0);
+            (block.queries, block.unopened) = (queries, unopened);
+            block.lower_to_what_was_run();
+            block.queries_per_client
+        };
+        // What is left of the division is run by the first clients, and not told.
+        assert_eq!(block(25, 206, 0), 25);
+        assert_eq!(block(25_000_000, 87, 0), 10);
+        // Clients without a session ran nothing, and the others all.
+        assert_eq!(block(25, 75, 5), 25);
+        assert_eq!((block(25, 0, 0), block(25, 0, 8), block(0, 80, 0)), (0, 0, 0));
     }
 
     #[test]

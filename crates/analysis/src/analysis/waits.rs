@@ -14,7 +14,7 @@ use crate::archive::{
     InstrumentRecord, OperationRecord, RunRecord, SampleRecord, Trial, WaitsRecord,
 };
 
-use super::findings::{AnswerSentence, WaitFinding, WaitGroup, WaitSource};
+use super::findings::{AnswerSentence, TrialFinding, WaitFinding, WaitGroup, WaitSource};
 use super::number_format::{format_number, format_percent, format_plural, format_time_in_steps};
 use super::sentences::answer_texts;
 
@@ -310,6 +310,14 @@ pub(super) fn wait_sentences(
             ])
         })
         .collect()
+}
+
+/// The workload that asks the server for nothing: it keeps the time where the load is that of others.
+const NO_LOAD: &str = "null";
+
+/// Whether no load was ours, so that rates and times of events say nothing of the server.
+pub(super) fn is_without_load(trials: &[TrialFinding]) -> bool {
+    trials.iter().all(|trial| trial.workload == NO_LOAD)
 }
 
 /// The last part of an instrument's name.

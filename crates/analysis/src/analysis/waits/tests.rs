@@ -208,6 +208,20 @@ fn the_cost_comes_from_pairs_of_windows() {
 }
 
 #[test]
+fn what_is_only_looked_at_has_no_rate_and_no_response_time() {
+    let answer = |workload: &str| {
+        let mut run = run(vec![trial("", 1, of_mean(100))]);
+        run.meta.command = crate::archive::RunCommand::Waits;
+        run.trials[0].workload = workload.to_owned();
+        let answer = crate::analysis::analyse_run(&run).results.answer;
+        answer.into_iter().map(|one| one.text).collect::<Vec<_>>()
+    };
+    let alone = answer("null");
+    assert!(alone.len() == 1 && alone[0].contains("LOCK_x: 1 000 waits"), "{alone:?}");
+    assert!(answer("oltp_read_only").len() > 1);
+}
+
+#[test]
 fn the_answer_names_the_instrument() {
     let found = only(of_mean(100));
     let answer = wait_sentences(&found, &[]);

@@ -34,6 +34,16 @@ struct TickReading {
     values: Readings,
 }
 
+/// A look at the server's counters.
+struct Look<'a> {
+    segment: u64,
+    /// When it was due, seconds since 1970.
+    tick_s: f64,
+    /// Its middle.
+    at_s: f64,
+    values: &'a Readings,
+}
+
 /// An interval between two samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WatchRow {
@@ -157,24 +167,30 @@ impl WatchTable {
 /// Everything there is to say about the samples of a table; what is known from elsewhere is filled in by the caller.
 pub fn analyse_watch(table: &WatchTable) -> WatchFindings {
     let ticks = table.ticks.iter();
-    let looks: Vec<(f64, &Readings, u64)> =
-        ticks.filter_map(|(key, tick)| Some((tick.at_s?, &tick.values, key.0))).collect();
-    let is_pair = |pair: &&[(f64, &Readings, u64)]| !table.is_apart || pair[0].2 == pair[1].2;
+    let looks: Vec<Look<'_>> = ticks
+        .filter_map(|((segment, tick_ns), tick)| {
+            let tick_s = *tick_ns as f64 / 1e9;
+            Some(Look { segment: *segment, tick_s, at_s: tick.at_s?, values: &tick.values })
+        })
+        .collect();
+    let is_pair = |pair: &&[Look<'_>]| !table.is_apart || pair[0].segment == pair[1].segment;
     let pairs = || looks.windows(2).filter(is_pair);
+    // By when looks were due: one that the server answered late moves its own middle, and no tick.
     let spacings: Vec<f64> =
-        pairs().map(|pair| pair[1].0 - pair[0].0).filter(|s| *s > 0.0).collect();
+        pairs().map(|pair| pair[1].tick_s - pair[0].tick_s).filter(|s| *s > 0.0).collect();
     let interval_s = median(&spacings);
     let mut rows: Vec<WatchRow> = Vec::new();
     for pair in pairs() {
-        let seconds = pair[1].0 - pair[0].0;
+        let seconds = pair[1].at_s - pair[0].at_s;
         if seconds <= 0.0 {
             continue;
         }
-        let usual = interval_s.unwrap_or(seconds);
-        let missing = if seconds > GAP * usual { (seconds / usual).round() as u64 - 1 } else { 0 };
-        let value = |column: &WatchColumn| column.value(pair[0].1, pair[1].1, seconds);
+        let due = pair[1].tick_s - pair[0].tick_s;
+        let usual = interval_s.unwrap_or(due);
+        let missing = if due > GAP * usual { (due / usual).round() as u64 - 1 } else { 0 };
+        let value = |column: &WatchColumn| column.value(pair[0].values, pair[1].values, seconds);
         let values = WATCH_COLUMNS.iter().map(value).collect();
-        rows.push(WatchRow { ended_s: pair[1].0, seconds, missing, values });
+        rows.push(WatchRow { ended_s: pair[1].at_s, seconds, missing, values });
     }
     WatchFindings {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

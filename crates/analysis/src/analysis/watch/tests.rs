@@ -40,6 +40,19 @@ fn rates_are_by_the_time_between_two_looks_and_gaps_have_the_right_average() {
 }
 
 #[test]
+fn a_look_that_is_answered_late_leaves_the_interval_and_the_gaps_as_they_are() {
+    let mut table = WatchTable::default();
+    for (at, took, queries) in [(0, 0, 0.0), (1, 0, 10.0), (2, 5, 20.0), (7, 0, 30.0)] {
+        table.add_sample(1, T0, &sample(at, took, &[("Queries", queries)]));
+    }
+    let found = analyse_watch(&table);
+    assert_eq!((found.interval_s, found.missing()), (Some(1.0), 4));
+    // Rates are still those of the time between the middles.
+    let lengths: Vec<f64> = found.rows.iter().map(|row| row.seconds).collect();
+    assert_eq!(lengths, [1.0, 3.5, 2.5]);
+}
+
+#[test]
 fn nothing_is_subtracted_across_a_restart_or_a_clock_that_is_set_back() {
     let found = watch(&[(0, 1000.0), (5, 1500.0), (10, 100.0), (15, 600.0)]);
     assert_eq!(rates(&found), [Some(100.0), None, Some(100.0)]);

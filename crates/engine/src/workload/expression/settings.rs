@@ -71,6 +71,7 @@ impl ExpressionSettings {
         let given = |name: &str| options.given_text(name).map(str::to_owned);
         let effects = options.switch("effects");
         let baseline = given("baseline");
+        expressions.iter().chain(&baseline).try_for_each(|text| refuse_unopened(text))?;
         if !effects {
             expressions.iter().chain(&baseline).try_for_each(|text| refuse_assignments(text))?;
         }
@@ -110,21 +111,66 @@ fn refuse_assignments(text: &str) -> Result<(), Mistake> {
     }
 }
 
+/// What closes the call around it is no expression: `1)+(2` would be timed as a loop over 1.
+fn refuse_unopened(text: &str) -> Result<(), Mistake> {
+    match closes_unopened(text) {
+        false => Ok(()),
+        true => Err(Mistake::new(text, "it is not one expression")
+            .hint("a `)` in it closes what it has not opened")),
+    }
+}
+
 /// Whether there is a `:=` outside quotes.
 fn has_assignment(text: &str) -> bool {
-    let mut quote = None;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match quote {
-            Some(q) if c == q => quote = None,
-            Some('\'' | '"') if c == '\\' => drop(chars.next()),
-            Some(_) => {}
-            None if matches!(c, '\'' | '"' | '`') => quote = Some(c),
-            None if c == ':' && chars.peek() == Some(&'=') => return true,
-            None => {}
+    unquoted(text).contains(":=")
+}
+
+/// Whether a `)` outside quotes and comments has no `(` before it.
+fn closes_unopened(text: &str) -> bool {
+    let mut open = 0_usize;
+    unquoted(text).bytes().any(|byte| {
+        match byte {
+            b'(' => open += 1,
+            b')' if open == 0 => return true,
+            b')' => open -= 1,
+            _ => {}
+        }
+        false
+    })
+}
+
+/// The text with a blank for what is in quotes and comments; comments that servers run (`/*!`) stay.
+fn unquoted(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let is_comment = rest.starts_with("/*") && !rest[2..].starts_with(['!', 'M']);
+        let length = match c {
+            '\'' | '"' | '`' => quoted_length(rest, c),
+            '/' if is_comment => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            _ => {
+                kept.push(c);
+                rest = &rest[c.len_utf8()..];
+                continue;
+            }
+        };
+        kept.push(' ');
+        rest = &rest[length..];
+    }
+    kept
+}
+
+/// How long what is in quotes at the beginning of a text is, with the quotes.
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut chars = text.char_indices().skip(1);
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' if quote != '`' => drop(chars.next()),
+            c if c == quote => return at + 1,
+            _ => {}
         }
     }
-    false
+    text.len()
 }
 
 #[cfg(test)]
@@ -162,5 +208,16 @@ mod tests {
             assert!(!has_assignment(harmless), "{harmless}");
         }
         assert!(has_assignment("concat('a', @y:=1)"));
+    }
+
+    #[test]
+    fn a_text_that_closes_what_it_has_not_opened_is_no_expression() {
+        for text in ["1)+(2", "1) from mysql.user where (1", "1) -- ", "'a' ')') ", "1 /*! ) */"] {
+            let why = settings(&[("expr", text)]).unwrap_err().to_string();
+            assert!(why.contains("not one expression"), "{text}: {why}");
+        }
+        for text in ["(1)+(2)", "concat(')', \")\", `)`)", "1 /* ) */", "')\\')'", "'a)", "/*"] {
+            assert!(!closes_unopened(text), "{text}");
+        }
     }
 }

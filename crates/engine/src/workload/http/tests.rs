@@ -64,7 +64,7 @@ fn mistakes_are_named() {
     for (given, why) in [
         (vec![], "nothing to ask for"),
         (vec![("url", "localhost")], "begins with http"),
-        (vec![("url", "http://u:p@h/")], "login does not belong"),
+        (vec![("url", "http://u:p@h/")], "login or token does not belong"),
         (vec![("urls", "/nowhere")], "/nowhere"),
         (vec![URL, ("method", "GE T")], "not a method"),
         (vec![URL, ("header", "no colon")], "colon"),

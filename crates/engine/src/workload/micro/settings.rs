@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::choice::choose_operations;
 use super::operation::Operation;
+use crate::base::units::show_time;
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 
 /// Rows of the largest table: a multiple of this, so that every part of it is whole.
@@ -83,7 +84,10 @@ impl MicroSettings {
             let time = options.time(name).unwrap_or_default();
             match (least..=most).contains(&time) {
                 true => Ok(time),
-                false => Err(Mistake::new(format!("--{name}"), "is out of range").hint(range)),
+                false => {
+                    let why = format!("{} is out of range", show_time(time));
+                    Err(Mistake::new(format!("--{name}"), why).hint(range))
+                }
             }
         };
         let scale = given("count-scale").map(|text| match text.parse::<f64>() {
@@ -143,5 +147,7 @@ mod tests {
         ] {
             assert!(settings(&[(name, value)]).is_err(), "{name}={value}");
         }
+        let why = settings(&[("per", "6s")]).unwrap_err().to_string();
+        assert!(why.contains("--per: 6s is out of range"), "{why}");
     }
 }

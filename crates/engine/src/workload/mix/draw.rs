@@ -40,7 +40,7 @@ impl KeySampler {
     /// The whole numbers from `low` to `high`; `scatter` is the seed of a permutation of them.
     ///
     /// # Errors
-    /// When the range is empty.
+    /// When the range is empty, or has more numbers than 64 bits count.
     pub(super) fn new(
         low: i64,
         high: i64,
@@ -48,8 +48,11 @@ impl KeySampler {
         scatter: Option<u64>,
     ) -> Result<KeySampler, String> {
         let count = i128::from(high) - i128::from(low) + 1;
-        let count = u64::try_from(count).ok().filter(|count| *count > 0);
-        let count = count.ok_or_else(|| format!("the range from {low} to {high} is empty"))?;
+        let count = match u64::try_from(count) {
+            Ok(count) if count > 0 => count,
+            _ if count > 0 => return Err(format!("the range from {low} to {high} is too large")),
+            _ => return Err(format!("the range from {low} to {high} is empty")),
+        };
         let known = |name: &str, shape: DistributionOptions| {
             let made = Distribution::new(name, &shape, 0, count - 1);
             made.map(KeyLaw::Known).map_err(|error: DistributionError| error.to_string())

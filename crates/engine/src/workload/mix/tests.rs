@@ -87,6 +87,11 @@ fn names_that_nothing_sets_are_found_before_the_load() {
         ("a = {pick = \"words\"}", "select :a", "no data is called `words`"),
         ("a = {int = [1, 5]}", "select :a.b", "`a` is not picked from data"),
         ("a = {text = {length = 4}}", "select * from {{a}}", "can't be pasted"),
+        (
+            "a = {int = [-9223372036854775808, 9223372036854775807]}",
+            "select :a",
+            "9223372036854775807 is too large",
+        ),
         ("a = {expr = \"rows(\"}", "select :a", "a name belongs"),
         (
             "a = {int = [1, \":b\"], scatter = true}\nb = {int = [1, 2]}",

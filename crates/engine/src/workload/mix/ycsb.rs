@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use super::draw::ycsb_key_number;
 use super::import::ycsb::{
     RecordRange, YcsbProperties, core_workload, parse_properties, unknown_property, write_mix,
+    wrong_value,
 };
 use super::spec::YcsbKeyForm;
 use super::{MixWorkload, read};
@@ -94,6 +95,9 @@ fn gather_properties(options: &Options) -> Result<YcsbProperties, Mistake> {
     if let Some(records) = options.text("records").map(|_| options.count("records")) {
         all.insert("recordcount".to_owned(), records.to_string());
     }
+    if let Some(why) = wrong_value(&all) {
+        return Err(Mistake::new("--property", why).hint("as in --property=readproportion=0.5"));
+    }
     check_range(&all)?;
     check_integrity(&all)?;
     match unknown_property(&all) {
@@ -122,7 +126,9 @@ fn check_range(properties: &YcsbProperties) -> Result<(), Mistake> {
 
 /// Refuses values to be checked where they can't be: as in YCSB they have one length; go-ycsb makes others.
 fn check_integrity(properties: &YcsbProperties) -> Result<(), Mistake> {
-    let is = |name: &str, value: &str| properties.get(name).is_some_and(|given| given == value);
+    let is = |name: &str, value: &str| {
+        properties.get(name).is_some_and(|given| given.eq_ignore_ascii_case(value))
+    };
     let mistake =
         |why: &str, hint: &str| Err(Mistake::new("--property dataintegrity=true", why).hint(hint));
     match is("dataintegrity", "true") {

@@ -154,6 +154,29 @@ END;
     }
 
     #[test]
+    fn a_property_that_cant_be_read_is_not_taken_for_another_number() {
+        for (property, why) in [
+            ("readproportion=0,5", "readproportion: `0,5` is not a share"),
+            ("scanproportion=-1", "scanproportion: `-1` is not a share"),
+            ("updateproportion=nan", "updateproportion: `nan` is not a share"),
+            ("recordcount=0", "recordcount: `0` is not a whole number from 1 to"),
+            ("recordcount=1000000000000000000000", "is not a whole number from 1 to"),
+            ("operationcount=1.5", "operationcount: `1.5` is not a whole number from 0 to"),
+            ("fieldcount=1001", "fieldcount: `1001` is not a whole number from 1 to 1000"),
+            ("fieldlength=", "fieldlength: `` is not a whole number"),
+            ("readallfields=maybe", "readallfields: `maybe` is neither true nor false"),
+        ] {
+            let found = import_mix("x", property).map(|_| ()).unwrap_err().to_string();
+            assert!(found.contains(why), "{property}: {found}");
+        }
+        for property in
+            ["readproportion=5e-1", "recordcount=1e3", "insertcount=", "readallfields=TRUE"]
+        {
+            imported("x", property);
+        }
+    }
+
+    #[test]
     fn a_file_of_super_smack() {
         let smack = r#"
 // comment

@@ -71,6 +71,46 @@ pub(in crate::workload::mix) fn unknown_property(
     wrong.next().map(|name| (name, crate::plan::did_you_mean(name, known())))
 }
 
+/// Properties that are whole numbers, with the least and the most that they may be. A table has at most 1,000 fields here.
+const WHOLE: [(&str, f64, f64); 9] = [
+    ("recordcount", 1.0, MOST_COUNT),
+    ("insertstart", 0.0, MOST_COUNT),
+    ("insertcount", 1.0, MOST_COUNT),
+    ("operationcount", 0.0, MOST_COUNT),
+    ("fieldcount", 1.0, 1000.0),
+    ("fieldlength", 0.0, MOST_COUNT),
+    ("minfieldlength", 0.0, MOST_COUNT),
+    ("minscanlength", 0.0, MOST_COUNT),
+    ("maxscanlength", 1.0, MOST_COUNT),
+];
+/// Whole numbers up to here are exact as floating point numbers.
+const MOST_COUNT: f64 = 9_007_199_254_740_992.0;
+/// Properties that are true or false.
+const SWITCHES: [&str; 3] = ["readallfields", "writeallfields", "dataintegrity"];
+
+/// What is wrong with the value of a property, if anything is: a number that can't be read would be taken for another one.
+pub(in crate::workload::mix) fn wrong_value(given: &YcsbProperties) -> Option<String> {
+    let reason = |name: &str, text: &str| {
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        if let Some((_, least, most)) = WHOLE.iter().find(|(whole, ..)| *whole == name) {
+            let is_whole =
+                |number: &f64| number.fract() == 0.0 && (*least..=*most).contains(number);
+            // Without a value it is the number of all records.
+            let is_left_out = name == "insertcount" && text.is_empty();
+            let is_right = is_left_out || number.as_ref().is_some_and(is_whole);
+            return (!is_right).then(|| format!("is not a whole number from {least} to {most}"));
+        }
+        if name.ends_with("proportion") {
+            let is_right = number.is_some_and(|number| number >= 0.0);
+            return (!is_right).then(|| "is not a share from 0 on".to_owned());
+        }
+        let is_wrong = SWITCHES.contains(&name)
+            && !["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word));
+        is_wrong.then(|| "is neither true nor false".to_owned())
+    };
+    given.iter().find_map(|(name, text)| Some(format!("{name}: `{text}` {}", reason(name, text)?)))
+}
+
 /// Properties of the workloads A to F, beside the defaults.
 pub(in crate::workload::mix) fn core_workload(letter: &str) -> Option<YcsbProperties> {
     let (read, update, other) = match letter {
@@ -109,11 +149,15 @@ pub fn parse_properties(text: &str) -> BTreeMap<String, String> {
 /// The same of a file of the core workload.
 ///
 /// # Errors
-/// When there are none.
+/// When there are none, or what is wrong with one.
 pub(in crate::workload::mix) fn read_properties(text: &str) -> Result<YcsbProperties, String> {
     let all = parse_properties(text);
     let is_known = all.keys().any(|name| KNOWN.iter().any(|(known, _)| known == name));
-    if is_known { Ok(all) } else { Err("it has no property of YCSB".to_owned()) }
+    match wrong_value(&all) {
+        _ if !is_known => Err("it has no property of YCSB".to_owned()),
+        Some(why) => Err(why),
+        None => Ok(all),
+    }
 }
 
 /// Numbers of the records that a table is loaded with and that requests ask for.
@@ -164,7 +208,7 @@ pub(in crate::workload::mix) fn write_mix(given: &YcsbProperties) -> MixText {
         _ => text("keys"),
     };
     let key = |of: &str| format!("ycsb = \"{of}\", keys = {}", quote(&keys));
-    let is_yes = |name: &str| text(name) == "true";
+    let is_yes = |name: &str| text(name).eq_ignore_ascii_case("true");
     let is_checked = is_yes("dataintegrity");
     // What is stored of a key in a field: chosen anew, or what follows from both.
     let words = |key: &str, field: &str| match is_checked {
@@ -246,7 +290,7 @@ fn scan_length(text: &dyn Fn(&str) -> String) -> String {
 
 /// The length of a field, as a mix has it.
 fn field_length(text: &dyn Fn(&str) -> String, mix: &mut MixText) -> String {
-    let number = |name: &str| text(name).parse::<u64>().unwrap_or(0);
+    let number = |name: &str| text(name).parse::<f64>().unwrap_or(0.0) as u64;
     let most = number("fieldlength");
     match text("fieldlengthdistribution").as_str() {
         "constant" => most.to_string(),
