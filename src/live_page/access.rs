@@ -182,6 +182,7 @@ mod tests {
             ("GET /?t=secret", "Host: evil.example:8080\r\n", 403),
             ("GET /?t=secret", "Host: 127.0.0.1\r\n", 403),
             ("GET /?t=secret", "", 403),
+            ("GET /?t=secret", "Host: 127.0.0.1:8080\r\nHost: evil.example\r\n", 400),
         ] {
             assert_eq!(ask(&access, line, fields), Err(code), "{line} {fields}");
         }

@@ -83,3 +83,30 @@ fn a_load_that_an_agent_stopped_is_no_whole_one() {
     let run = world.record();
     assert_eq!((run.meta.state, run.merged.unwrap().machines.len()), (RunState::Interrupted, 2));
 }
+
+#[test]
+fn a_folder_without_a_load_is_a_missing_share() {
+    let world = World::new();
+    let Some(nats) = Nats::start(world.runs().parent().unwrap(), "") else { return };
+    let url = nats.url();
+    let start = |name: &str| {
+        let dir = format!("--runs-dir=of-{name}");
+        world.start(&["agent", "--no-defaults", "--nats", &url, "--name", name, &dir])
+    };
+    let mut agents = ["a1", "a2"].map(start);
+    let words = ["--agents=2", "--nats", &url, "--threads=2", "--time=500ms", "--lease=2s"];
+    expect(&world.run(&[NULL, &words].concat()), 0);
+    let cut = kept_run(&world, "a2").join("trials/01-1/trial.json");
+    std::fs::write(&cut, "{").unwrap();
+    let output = world.run(&["agents", "collect", "--nats", &url, "--name=rest"]);
+    expect(&output, 3);
+    let text = words_of(&err(&output));
+    assert!(text.contains("agent a2: its folder is damaged: trial 01-1: trial.json"), "{text}");
+    let runs = archive::list_runs(&world.runs()).unwrap();
+    let (rest, _) = runs.into_iter().find(|(_, meta)| meta.name == "rest").unwrap();
+    let rest = archive::read_run(&rest).unwrap();
+    assert_eq!(rest.merged.unwrap().missing.len(), 1);
+    let kept = archive::read_run(&kept_run(&world, "a1")).unwrap();
+    assert_eq!(rest.trials[0].response[0], kept.trials[0].response[0], "every cell");
+    agents.iter_mut().for_each(kill_now);
+}

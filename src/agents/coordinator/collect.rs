@@ -8,6 +8,7 @@ use super::super::folder_pack::unpack_folder;
 use super::super::member::{FolderReader, MemberFate};
 use super::super::wire::{AgentOrder, short_run};
 use super::{AGAIN, Coordinator};
+use crate::archive::read_run;
 use crate::base::{Clock as _, Nanos, private};
 
 /// How long a folder may make no headway.
@@ -48,6 +49,21 @@ impl CollectedLoad {
     /// Why shares are missing, in words, by their numbers.
     pub fn lost_words(&self) -> impl Iterator<Item = (usize, String)> + '_ {
         self.lost.iter().map(|lost| (lost.number, format!("agent {}: {}", lost.agent, lost.why)))
+    }
+}
+
+/// Whether there is a load in it to be merged: one without spoils no other's.
+///
+/// # Errors
+/// Why not.
+fn check_folder(dir: &Path) -> Result<(), String> {
+    let run = read_run(dir).map_err(|e| format!("its folder: {e}"))?;
+    match run.trials.is_empty() {
+        false => Ok(()),
+        true => Err(run.damage.into_iter().next().map_or_else(
+            || "its folder has no load".to_owned(),
+            |why| format!("its folder is damaged: {why}"),
+        )),
     }
 }
 
@@ -126,6 +142,7 @@ impl Coordinator<'_> {
         let dir = scratch.join(&member.name);
         unpack_folder(&pack, &dir).map_err(|e| format!("its folder: {e}"))?;
         let _ = std::fs::remove_file(&pack);
+        check_folder(&dir)?;
         Ok(dir)
     }
 }

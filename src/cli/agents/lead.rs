@@ -100,7 +100,7 @@ pub(in crate::cli) fn lead_agents(
 }
 
 /// What the run itself judges of each load of a sweep or search: one that is beyond the server's capacity is no fault.
-const JUDGED: &[&str] = &["BACKLOG:", "ERRORS:"];
+const JUDGED: &[&str] = &["BACKLOG:", "ERRORS:", "ABANDONED:"];
 
 /// A share of one of several loads.
 fn read_share(dir: PathBuf) -> anyhow::Result<MergeInput> {

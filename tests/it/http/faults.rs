@@ -10,7 +10,7 @@ use sweat::plan::{EnginePlan, LoadPlan, Options};
 use sweat::recorder::{EventErrorKind, Recording};
 use sweat::workload::{Endpoint, KINDS, Workload};
 
-use crate::cli::nap;
+use crate::cli::{World, expect, nap, out};
 
 /// What is sent for a request; the number says which of its connection it is.
 type Answer = dyn Fn(&mut TcpStream, usize) -> std::io::Result<bool> + Send + Sync;
@@ -203,6 +203,28 @@ fn a_server_that_is_not_there_is_told_before_the_load() {
     let workload = kind.build_workload(&options, Endpoint::None).unwrap();
     let gone = workload.check_ready(&Stop::new()).unwrap_err().to_string();
     assert!(gone.starts_with("look up no-such-host.invalid"), "{gone}");
+}
+
+#[test]
+fn a_server_that_answers_nothing_fails_the_run() {
+    let port = serve(|_, _| {
+        nap(60_000);
+        Ok(false)
+    });
+    let url = format!("http://127.0.0.1:{port}/");
+    let output = World::new().run(&[
+        "bench",
+        "http",
+        &url,
+        "--threads=2",
+        "--time=300ms",
+        "--grace=200ms",
+        "--allow=NOISE",
+    ]);
+    expect(&output, 1);
+    let text = out(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("FAILED [ABANDONED]: no event ended well, and 2 events had"), "{text}");
+    assert!(text.contains("2 events were under way at its end"), "{text}");
 }
 
 #[test]

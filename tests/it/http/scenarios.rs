@@ -161,6 +161,10 @@ fn a_dry_run_shows_requests_and_mistakes_have_lines() {
             ][..],
         ),
         (&wrong[..73], &["line 6", "`m` is never set"][..]),
+        (
+            "format = 1\n[scenario.a]\nsteps = []\n",
+            &["line 2", "scenario.a", "it has no steps"][..],
+        ),
     ] {
         let text = if text.ends_with("}") { format!("{text}]\n") } else { text.to_owned() };
         std::fs::write(&path, text).unwrap();

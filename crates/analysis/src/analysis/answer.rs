@@ -100,15 +100,28 @@ fn load_prefix(trial: &TrialFinding, named: bool) -> String {
 
 fn load_sentence(trial: &TrialFinding, named: bool) -> AnswerSentence {
     let (name, seconds) = (load_prefix(trial, named), format_time(trial.seconds));
+    // They are in no number of this sentence, and would be the slowest.
+    let under_way = match trial.abandoned {
+        0 => String::new(),
+        count => {
+            let events = format_plural(count, "event was", "events were");
+            format!("; {events} under way at its end")
+        }
+    };
     match (trial.events, trial.failed) {
         (0, 0) => {
-            return answer_texts::LOAD_EMPTY.to_sentence(&[("load", &name), ("time", &seconds)]);
+            return answer_texts::LOAD_EMPTY.to_sentence(&[
+                ("load", &name),
+                ("time", &seconds),
+                ("under_way", &under_way),
+            ]);
         }
         (0, failed) => {
             return answer_texts::LOAD_FAILED.to_sentence(&[
                 ("load", &name),
                 ("failed", &format_count(failed)),
                 ("time", &seconds),
+                ("under_way", &under_way),
             ]);
         }
         _ => {}
@@ -146,6 +159,7 @@ fn load_sentence(trial: &TrialFinding, named: bool) -> AnswerSentence {
         ("response", &response.join(", ")),
         ("errors", &errors),
         ("unbegun", &unbegun),
+        ("under_way", &under_way),
     ])
 }
 

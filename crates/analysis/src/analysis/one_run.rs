@@ -196,9 +196,10 @@ impl FindingResults {
         if self.has_failed() { "FAILED" } else { "VOID" }
     }
 
-    /// Whether the run failed: the server answered too many events with errors that nobody expects.
+    /// Whether the run failed: the server answered too many events with errors that nobody expects, or none at all.
     pub fn has_failed(&self) -> bool {
-        self.caveats.iter().any(|c| c.level == CaveatLevel::Void && c.id == caveats::ERRORS)
+        let fails = |c: &Caveat| c.level == CaveatLevel::Void && caveats::FAILING.contains(&c.id);
+        self.caveats.iter().any(fails)
     }
 }
 

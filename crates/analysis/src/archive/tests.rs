@@ -408,6 +408,20 @@ fn changed_files_are_told() {
 }
 
 #[test]
+fn totals_that_no_load_can_have_are_damage() {
+    let runs = tempfile::tempdir().unwrap();
+    let (dir, _) = write(runs.path(), &three());
+    let path = dir.join(TRIAL);
+    let mut trial: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    trial["totals"]["events"] = serde_json::json!([u64::MAX, u64::MAX]);
+    std::fs::write(&path, trial.to_string()).unwrap();
+    let damage = read_run(&dir).unwrap().damage;
+    let told = format!("its totals say {} and", u64::MAX);
+    assert!(damage.iter().any(|why| why.contains(&told)), "{damage:?}");
+}
+
+#[test]
 fn what_is_no_run_is_named() {
     let dir = tempfile::tempdir().unwrap();
     assert!(matches!(read_run(dir.path()), Err(ArchiveError::NotARun { .. })));

@@ -401,7 +401,8 @@ fn apply_totals(trial: &mut Trial, totals: TrialTotals, note: &mut impl FnMut(St
     if read != (totals.events.clone(), totals.failed_events.clone())
         || others != (totals.late_events, totals.unbegun_events)
     {
-        let sum = |v: &[u64]| v.iter().sum::<u64>();
+        // What the totals say is not checked yet.
+        let sum = |v: &[u64]| v.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
         note(format!(
             "its histograms hold {} good and {} failed events, its totals say {} and {}",
             sum(&read.0),

@@ -45,6 +45,11 @@ impl<'h> RequestHead<'h> {
             }
             _ => return Err(HttpError::new(400, "this is not an HTTP request head")),
         }
+        // Who is in between may have read the other one (RFC 9112, 3.2).
+        let hosts = parsed.headers.iter().filter(|f| f.name.eq_ignore_ascii_case("host"));
+        if hosts.count() > 1 {
+            return Err(HttpError::new(400, "a head names its Host once"));
+        }
         let whole = parsed.path.unwrap_or_default();
         let (path, query) = whole.split_once('?').unwrap_or((whole, ""));
         Ok(RequestHead {

@@ -6,6 +6,7 @@ use super::super::noise::foreign_share;
 use super::super::number_format::{format_count, format_percent, format_plural, format_time};
 use super::super::sentences::caveat_texts;
 use super::{Caveat, CaveatInput, load_names_text, machines};
+use crate::archive::RunState;
 
 /// Lateness of our own making below this is the clock and the scheduler, not a limit.
 const LATENESS_FLOOR_S: f64 = 100e-6;
@@ -75,11 +76,24 @@ pub(super) fn clipped_events(input: &CaveatInput<'_>) -> Option<Caveat> {
     (clipped > 0).then(|| caveat_texts::CLIPPED.to_caveat(&[("events", &events_text(clipped))]))
 }
 
-/// ABANDONED: events that had not ended when the grace was over are in no histogram.
+/// ABANDONED: events that had not ended when the grace was over are in no histogram. A load of which nothing else is left
+/// fails the run: its server may have answered nobody.
 pub(super) fn abandoned_events(input: &CaveatInput<'_>) -> Option<Caveat> {
-    let abandoned: u64 = input.trials.iter().map(|t| t.abandoned).sum();
-    (abandoned > 0)
-        .then(|| caveat_texts::ABANDONED.to_caveat(&[("events", &events_text(abandoned))]))
+    let sum = |trials: &[&TrialFinding]| events_text(trials.iter().map(|t| t.abandoned).sum());
+    let some: Vec<_> = input.trials.iter().filter(|t| t.abandoned > 0).collect();
+    // A search for capacity goes beyond what the server holds on purpose, and who stops a load waits for nothing.
+    let meta = &input.run.meta;
+    let may_be_none = meta.asked.capacity.is_some() || meta.state == RunState::Interrupted;
+    let is_none = |t: &&TrialFinding| t.events == 0 && !may_be_none;
+    let all: Vec<_> = some.iter().copied().filter(is_none).collect();
+    match (some.is_empty(), all.is_empty()) {
+        (true, _) => None,
+        (_, true) => Some(caveat_texts::ABANDONED.to_caveat(&[("events", &sum(&some))])),
+        (_, false) => Some(
+            caveat_texts::ABANDONED_ALL
+                .to_caveat(&[("where", &load_names_text(input, &all)), ("events", &sum(&all))]),
+        ),
+    }
 }
 
 /// UNOPENED: workers that could not open their session ran nothing.

@@ -152,7 +152,8 @@ explanations! {
     "ABANDONED" "events were still running when the load was given up",
         "When the load ended some events were still running. After a period of grace sweat closed \
          their sessions.",
-        "These events are in no histogram, and they are the slowest ones.",
+        "These events are in no histogram, and they are the slowest ones. Where no other event \
+         ended well, nothing was measured, and the run has failed.",
         "Use a longer `--grace`, and look for what kept them: locks, a full disk, a stall.";
     "FOREIGN-CPU" "other programs used the CPU during a load",
         "During a load programs other than the server and sweat used CPU time of this machine.",

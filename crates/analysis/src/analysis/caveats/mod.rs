@@ -48,8 +48,10 @@ impl CaveatInput<'_> {
 /// A named check.
 type CaveatCheck = fn(&CaveatInput<'_>) -> Option<Caveat>;
 
-/// Id of the caveat that fails a run.
-pub(super) const ERRORS: &str = "ERRORS";
+/// Ids of the caveats that fail a run where they void it.
+pub(super) const FAILING: &[&str] = &[ERRORS, ABANDONED];
+const ERRORS: &str = "ERRORS";
+const ABANDONED: &str = "ABANDONED";
 
 /// All checks by the id of their caveat; within a level the caveats keep this order.
 const CHECKS: &[(&str, CaveatCheck)] = &[
@@ -59,6 +61,7 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("MACHINES-VOID", machines::void_parts),
     ("MACHINES-APART", machines::apart_starts),
     (ERRORS, run_state::failed_events),
+    (ABANDONED, client::abandoned_events),
     ("BROKEN-DATA", run_state::broken_data),
     ("SUDDENLY-FAST", server_results::suddenly_fast),
     // What others use is said before what they do to the cores: it is what the reader can change.
@@ -73,7 +76,6 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("OTHER-ROWS", replay::other_rows),
     ("BACKLOG", backlog::unbegun_arrivals),
     ("CLIPPED", client::clipped_events),
-    ("ABANDONED", client::abandoned_events),
     ("THROTTLED", machine_noise::throttled_server),
     ("SWAP", machine_noise::swapped_pages),
     ("NTP-STEP", machine_noise::clock_step),

@@ -202,6 +202,25 @@ fn clipped_and_abandoned_events() {
     run.trials[0].abandoned = 3;
     check(&run, "CLIPPED", CaveatLevel::Warn, "1 event took");
     check(&run, "ABANDONED", CaveatLevel::Warn, "3 events had");
+    assert!(!analyse_run(&run).results.has_failed());
+}
+
+#[test]
+fn a_server_that_answers_nothing_fails_the_run() {
+    let mut run = fixture_runs::bench_run();
+    let trial = &mut run.trials[0];
+    trial.response.iter_mut().for_each(crate::recorder::Histogram::reset);
+    trial.failed.iter_mut().for_each(crate::recorder::Histogram::reset);
+    // That nothing was asked for is no failure.
+    assert!(!analyse_run(&run).results.has_failed());
+    run.trials[0].abandoned = 2;
+    check(&run, "ABANDONED", CaveatLevel::Void, "no event ended well, and 2 events had not");
+    let findings = analyse_run(&run);
+    assert!(findings.results.has_failed());
+    let answer = findings.results.answer[0].to_string();
+    assert!(answer.contains("; 2 events were under way at its end."), "{answer}");
+    run.meta.state = RunState::Interrupted;
+    check(&run, "ABANDONED", CaveatLevel::Warn, "2 events had not");
 }
 
 #[test]

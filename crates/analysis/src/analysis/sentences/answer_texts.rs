@@ -26,11 +26,11 @@ answers! {
         "Nothing was measured.";
     LOAD, "a load in which events ended well",
         "{load}{rate} events/s over {time} ({events} of {workload}, {workers}, {arrival}): \
-         response time{at_least} {response}; {errors}{unbegun}.";
+         response time{at_least} {response}; {errors}{unbegun}{under_way}.";
     LOAD_EMPTY, "a load in which no event ended",
-        "{load}no event ended in {time}.";
+        "{load}no event ended in {time}{under_way}.";
     LOAD_FAILED, "a load in which no event ended well",
-        "{load}no event ended well, {failed} failed in {time}.";
+        "{load}no event ended well, {failed} failed in {time}{under_way}.";
     STEADY, "a single load long enough to tell whether it was steady",
         "It was {steady}.",
         void "";

@@ -131,6 +131,10 @@ caveat_texts! {
     CLIPPED = "CLIPPED" Warn, "events longer than an hour",
         "{events} took longer than an hour and count as one hour",
         "the highest percentiles and the maximum are lower bounds";
+    ABANDONED_ALL = "ABANDONED" Void, "no event of a load ended well, and some had not ended when \
+                                       the grace was over",
+        "no event ended well{where}, and {events} had not ended when the load did",
+        "nothing was measured: look for what kept the server, or use a longer `--grace`";
     ABANDONED = "ABANDONED" Warn, "events had not ended when the grace was over",
         "{events} had not ended when the load did",
         "the longest waits are missing from the percentiles: a longer `--grace`";

@@ -216,7 +216,7 @@ fn loads() -> Vec<Situation> {
         &["PART_TABLE"],
         &["BACKLOG_VOID"],
     );
-    add(&|run| run.trials[0].abandoned = 1, &["ABANDONED"], &["CLIPPED"]);
+    add(&|run| run.trials[0].abandoned = 1, &["ABANDONED"], &["ABANDONED_ALL", "CLIPPED"]);
     add(&|run| share_cpu(run, 0.2), &["FOREIGN_CPU_VOID"], &["FOREIGN_CPU_SOME"]);
     add(&|run| share_cpu(run, 0.1), &["FOREIGN_CPU_SOME"], &["FOREIGN_CPU_VOID"]);
     add(&|run| raise(run, "cgroup.throttled_s", 1.0), &["THROTTLED"], &["SWAP"]);
@@ -417,6 +417,16 @@ fn loads() -> Vec<Situation> {
         },
         &["LOAD_EMPTY"],
         &["LOAD_FAILED", "ERRORS_SOME"],
+    );
+    add(
+        &|run| {
+            let trial = &mut run.trials[0];
+            trial.response.iter_mut().for_each(crate::recorder::Histogram::reset);
+            trial.failed.iter_mut().for_each(crate::recorder::Histogram::reset);
+            trial.abandoned = 2;
+        },
+        &["LOAD_EMPTY", "ABANDONED_ALL"],
+        &["ABANDONED"],
     );
     all
 }

@@ -237,12 +237,10 @@ impl StepReader {
             section.add_mistake("weight", "it is not above 0", Some("weight = 3".to_owned()));
         }
         let think = ThinkTime::read_from(section, "think");
-        let steps: Vec<PageStep> = section
-            .read_sections("steps")
-            .iter()
-            .filter_map(|step| self.read_step(step, headers))
-            .collect();
-        if !section.has_key("steps") {
+        let given = section.read_sections("steps");
+        let steps: Vec<PageStep> =
+            given.iter().filter_map(|step| self.read_step(step, headers)).collect();
+        if given.is_empty() {
             let hint = "steps = [ {get = \"/\"} ]".to_owned();
             section.add_own_mistake("it has no steps", Some(hint));
         }

@@ -23,9 +23,9 @@ pub(super) fn read_transactions(section: &PlanSection<'_>) -> Vec<TransactionSpe
         if !(weight >= 0.0 && weight.is_finite()) {
             transaction.add_mistake("weight", "it is below 0", None);
         }
-        let steps: Vec<StepSpec> =
-            transaction.read_sections("steps").iter().filter_map(read_step).collect();
-        if !transaction.has_key("steps") {
+        let given = transaction.read_sections("steps");
+        let steps: Vec<StepSpec> = given.iter().filter_map(read_step).collect();
+        if given.is_empty() {
             let hint = "steps = [ {sql = \"select 1\"} ]";
             transaction.add_own_mistake("it has no steps", Some(hint.to_owned()));
         }

@@ -352,6 +352,14 @@ fn what_set_names_are_options_of_the_file() {
     assert_eq!((rows.default.as_str(), &rows.kind), ("90000", &OptionKind::Count));
 }
 
+#[test]
+fn a_transaction_without_steps_is_refused() {
+    for steps in ["", "steps = []\n"] {
+        let text = mistakes(&format!("format = 1\n[transaction.a]\n{steps}"));
+        assert!(text.contains("it has no steps"), "{text}");
+    }
+}
+
 /// Any text is read or refused: nothing breaks.
 #[test]
 fn broken_files_are_refused() {
