@@ -57,15 +57,18 @@ pub fn run_crashes(
     let mut listener = NullListener;
     let run = RunContext::start_run(plan, origin, stop, &mut listener)?;
     run.lock_writer().update_meta(|meta| meta.server = server);
-    let (clock, steps) = (run.clock, 0);
+    let (clock, steps, rounds) = (run.clock, 0, Vec::new());
     let workload = &*workload;
-    let mut test = CrashTest { plan, stop, control, workload, clock, progress, run: &run, steps };
-    let rounds = test.run_rounds(crash);
-    let (rounds, result) = match rounds {
-        Ok(rounds) if stop.is_set() => (rounds, (RunState::Interrupted, None)),
-        Ok(rounds) => (rounds, (RunState::Done, None)),
-        Err(error) => (Vec::new(), (RunState::Failed, Some(error))),
+    let run_of = &run;
+    let mut test =
+        CrashTest { plan, stop, control, workload, clock, progress, run: run_of, steps, rounds };
+    let result = match test.run_rounds(crash) {
+        // What is cut short fails, too.
+        _ if stop.is_set() => (RunState::Interrupted, None),
+        Ok(()) => (RunState::Done, None),
+        Err(error) => (RunState::Failed, Some(error)),
     };
+    let rounds = test.rounds;
     Ok((rounds, run.end_run(Ok(result))))
 }
 
@@ -79,11 +82,13 @@ struct CrashTest<'a, 'k> {
     run: &'a RunContext<'k>,
     /// Steps in the run folder.
     steps: u32,
+    /// Kills whose data were looked at.
+    rounds: Vec<CrashRound>,
 }
 
 impl CrashTest<'_, '_> {
     /// All kills under all settings.
-    fn run_rounds(&mut self, crash: &CrashPlan) -> anyhow::Result<Vec<CrashRound>> {
+    fn run_rounds(&mut self, crash: &CrashPlan) -> anyhow::Result<()> {
         let (plan, stop) = (self.plan, self.stop);
         let test = self;
         test.record_step(RecordedStepKind::Prepare, "make the data".to_owned(), |test, _| {
@@ -91,26 +96,23 @@ impl CrashTest<'_, '_> {
         })?;
         test.workload.check_ready(stop)?;
         let mut rng = Rng::new(plan.seed, u64::MAX, 0);
-        let mut rounds = Vec::new();
         let total = crash.kills as usize * crash.settings.len();
         for settings in &crash.settings {
             let clean_start_s = test.restart_cleanly(settings)?;
             for kill in 1..=crash.kills {
-                if stop.is_set() {
-                    return Ok(rounds);
-                }
-                let label = format!("kill {} of {total}", rounds.len() + 1);
+                let label = format!("kill {} of {total}", test.rounds.len() + 1);
                 (test.progress)(JobProgress { label: label.clone(), ..JobProgress::default() });
-                rounds.push(test.record_step(RecordedStepKind::Crash, label, |test, record| {
+                let round = test.record_step(RecordedStepKind::Crash, label, |test, record| {
                     let mut round = test.run_round(settings, &mut rng)?;
                     (round.kill, round.clean_start_s) = (kill, clean_start_s);
                     record.notes.push(round.data.answer_text());
                     record.crash = Some(round.clone());
                     Ok(round)
-                })?);
+                })?;
+                test.rounds.push(round);
             }
         }
-        Ok(rounds)
+        Ok(())
     }
 
     /// Runs one step between its two notes in the record.
@@ -163,12 +165,12 @@ impl CrashTest<'_, '_> {
         let time = self.plan.load.time.unwrap_or(Duration::from_secs(10)).as_secs_f64();
         let after_s = time * (EARLIEST + (1.0 - EARLIEST) * rng.uniform_fraction());
         round.after_s = self.load_and_kill(after_s, rng.next_u64())?;
-        if self.stop.is_set() {
-            return Ok(round);
-        }
+        // A round that was not looked at to its end says nothing.
+        anyhow::ensure!(!self.stop.is_set(), "interrupted");
         round.recovery_s = self.start_timed(settings).context("start the killed server")?;
         round.ledger = self.workload.balance_ledger(self.stop)?;
         round.data = self.with_job(|workload, job| workload.check_data(job))?;
+        anyhow::ensure!(!self.stop.is_set(), "interrupted");
         Ok(round)
     }
 

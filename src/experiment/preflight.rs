@@ -6,7 +6,8 @@ use super::system::SystemUnderTest;
 use super::{facts, settings};
 use crate::base::Stop;
 use crate::client::preflight::{ConnectionLimits, OWN_SESSIONS};
-use crate::plan::{Mistake, Mistakes, Plan, ResetPlan, TargetPlan};
+use crate::plan::{ArrivalPlan, Mistake, Mistakes, Plan, ResetPlan, TargetPlan};
+use crate::workload;
 
 /// Files of ours beside the workers' sockets: run folder, clocks, libraries; with room to spare.
 const OWN_FILES: u64 = 64;
@@ -29,6 +30,34 @@ pub(super) fn check_plan_limits(plan: &Plan) -> anyhow::Result<()> {
                 "sweat stops only servers that it started, to copy their \
                                        data",
             ));
+        }
+    }
+    Ok(Mistakes::check(mistakes)?)
+}
+
+/// Whether events can be offered as the plan says.
+///
+/// # Errors
+/// All mistakes, together.
+pub(super) fn check_arrivals(plan: &Plan) -> anyhow::Result<()> {
+    let of_variants = plan.variants.iter().filter_map(|variant| variant.per_second);
+    let rates: Vec<_> = of_variants.map(|per_second| ArrivalPlan::Poisson { per_second }).collect();
+    let mut mistakes: Vec<Mistake> = std::iter::once(&plan.load.arrival)
+        .chain(&rates)
+        .filter_map(|arrival| arrival.check().err())
+        .collect();
+    let options = plan.workload.options.iter();
+    if workload::declare_facts(&plan.workload.kind, options).has_own_pace {
+        let is_search = plan.capacity.as_ref().is_some_and(|search| search.quantity.is_none());
+        let is_closed =
+            matches!(plan.load.arrival, ArrivalPlan::Closed { think } if think.is_zero());
+        if is_search || !is_closed || !rates.is_empty() {
+            let why = "the workload keeps a pace of its own: a rate or think times would change it";
+            let hint = match is_search {
+                true => "search for another quantity (--search), or leave out --paced",
+                false => "leave out rates, stages and think times, or --paced",
+            };
+            mistakes.push(Mistake::new("--paced", why).hint(hint));
         }
     }
     Ok(Mistakes::check(mistakes)?)

@@ -74,6 +74,7 @@ pub fn check_plan(plan: &Plan) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for checked in [
         preflight::check_plan_limits(plan),
+        preflight::check_arrivals(plan),
         pool_instances::check_pool_instances(plan),
         settings::check_settings(plan),
         share::check_share(plan),

@@ -374,6 +374,33 @@ fn kill_twice(server: &[&str]) {
     cli::expect(&shown, 0);
     let shown: serde_json::Value = serde_json::from_str(&cli::out(&shown)).unwrap();
     assert_eq!(shown["run"]["phases"][2]["crash"]["ledger"], rounds[1]["ledger"]);
+    for (words, is_report) in
+        [(vec!["report"], true), (vec!["report", "-v"], true), (vec!["runs"], false)]
+    {
+        let shown = cli::out(&world.run(&words));
+        let answer = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(answer.contains("2 kills, the data are whole, 0 of "), "{shown}");
+        assert_eq!(shown.contains("a clean start takes"), is_report, "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    }
+}
+
+#[test]
+fn what_paced_terminals_or_no_load_can_keep_is_refused_before_anything_starts() {
+    let world = World::new();
+    for (words, why) in [
+        ("bench tpcc --sandbox --paced --rate=5 --time=1", "--paced: the workload keeps a pace"),
+        ("bench tpcc --sandbox --paced --stages=1s:5", "--paced: the workload keeps a pace"),
+        ("bench tpcc --sandbox --paced --think=1s --time=1", "--paced: the workload keeps a pace"),
+        ("sweep rate=1,2 tpcc --sandbox --paced --time=1", "--paced: the workload keeps a pace"),
+        ("capacity tpcc --sandbox --paced", "another quantity (--search)"),
+        ("bench tpcc --sandbox --rate=1e300 --time=1", "a rate of 1e300 events per second"),
+    ] {
+        let output = world.run(&words.split(' ').collect::<Vec<_>>());
+        cli::expect(&output, 2);
+        assert!(cli::err(&output).contains(why), "{words}: {}", cli::err(&output));
+    }
+    assert!(!world.dir.path().join("runs").exists());
 }
 
 #[test]
@@ -495,6 +522,8 @@ fn the_command_names_broken_rules_and_exits_with_3() {
     cli::expect(&output, 0);
     let text = cli::out(&output);
     assert!(text.starts_with("tpcc check: all 17 rules hold\n1 warehouse, "), "{text}");
+    // Progress is told in parts: each warehouse is read in two of them.
+    assert!(!cli::err(&output).contains(" warehouses ("), "{}", cli::err(&output));
     run_all(&mut session, "UPDATE district SET d_next_o_id = 3003 WHERE d_id = 7");
     let output = world.run(&words);
     cli::expect(&output, 3);

@@ -1,11 +1,13 @@
 //! What was found of the data of a workload, rule by rule: a table for people, JSON for programs.
 
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
 use crate::archive::{BrokenRow, CrashRound, DataState, DataVerdict, DataVerdicts};
 use crate::text::table::TextTable;
+use crate::text::write_paragraph;
 
 /// Width of the page.
 const PAGE: usize = 80;
@@ -65,64 +67,53 @@ pub fn data_verdicts_json(title: &str, verdicts: &DataVerdicts, seconds: f64) ->
 
 /// What came back after each kill: a table, the answer first and last.
 pub fn crash_rounds_text(title: &str, rounds: &[CrashRound]) -> String {
-    let answer = crash_answer(rounds);
-    let mut text = format!("{title}: {answer}\n\n");
-    let head = ["kill", "after s", "back s", "acknowledged", "lost", "surplus", "data"];
-    let mut setting = None;
-    let mut table = TextTable::new(&head).align_left("data");
-    let write_table = |table: &TextTable, text: &mut String| {
-        let mut lines = Vec::new();
-        table.write(PAGE, &mut lines).expect("memory takes every write");
-        *text += &String::from_utf8_lossy(&lines);
-    };
-    for round in rounds {
-        if setting.is_some_and(|before| before != &round.setting) {
-            write_table(&table, &mut text);
-            text.push('\n');
-            table = TextTable::new(&head).align_left("data");
-        }
-        if setting != Some(&round.setting) {
-            let name = if round.setting.is_empty() { "as it is" } else { &round.setting };
-            let _ = writeln!(text, "{name}: a clean start takes {:.1} s", round.clean_start_s);
-        }
-        setting = Some(&round.setting);
-        table.add_row(vec![
-            round.kill.to_string(),
-            format!("{:.1}", round.after_s),
-            format!("{:.1}", round.recovery_s),
-            round.ledger.acknowledged.to_string(),
-            round.ledger.lost.to_string(),
-            round.ledger.surplus.to_string(),
-            round.data.answer_text(),
-        ]);
-    }
-    write_table(&table, &mut text);
-    for round in rounds {
-        for example in round.ledger.examples.iter().take(1) {
-            let _ = writeln!(text, "\nlost, kill {}: {}", round.kill, example_text(example));
-        }
-    }
-    text += "\nA kill ends the process, not the machine: commits that the system had taken and \n\
-             not yet written survive it, and would not survive a power cut.\n";
-    let _ = writeln!(text, "\n{title}: {answer}");
-    text
+    let answer = CrashRound::answer_text(rounds);
+    let mut lines = Vec::new();
+    write_crash_rounds(rounds, &mut lines).expect("memory takes every write");
+    let lines = String::from_utf8_lossy(&lines);
+    format!("{title}: {answer}\n\n{lines}\n{title}: {answer}\n")
 }
 
-fn crash_answer(rounds: &[CrashRound]) -> String {
-    let lost: u64 = rounds.iter().map(|round| round.ledger.lost).sum();
-    let acknowledged: u64 = rounds.iter().map(|round| round.ledger.acknowledged).sum();
-    let broken = rounds.iter().filter(|round| !round.data.all_hold()).count();
-    let kept = rounds.iter().filter(|round| round.is_kept()).count();
-    let kills = match rounds.len() {
-        1 => "1 kill".to_owned(),
-        many => format!("{many} kills"),
+/// A table for each setting, what was lost, and what a kill does not show.
+pub(crate) fn write_crash_rounds(rounds: &[CrashRound], out: &mut dyn Write) -> io::Result<()> {
+    let head = ["kill", "after s", "back s", "acknowledged", "lost", "surplus", "data"];
+    let name = |round: &CrashRound| match round.setting.as_str() {
+        "" => "as it is".to_owned(),
+        setting => setting.to_owned(),
     };
-    let data = match broken {
-        0 => "the data are whole".to_owned(),
-        broken => format!("the data are broken after {broken} of them"),
-    };
-    let promise = if kept == rounds.len() { "" } else { "; promises were broken" };
-    format!("{kills}, {data}, {lost} of {acknowledged} commits lost{promise}")
+    for (place, same) in rounds.chunk_by(|a, b| a.setting == b.setting).enumerate() {
+        if place > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}: a clean start takes {:.1} s", name(&same[0]), same[0].clean_start_s)?;
+        let mut table = TextTable::new(&head).align_left("data");
+        for round in same {
+            table.add_row(vec![
+                round.kill.to_string(),
+                format!("{:.1}", round.after_s),
+                format!("{:.1}", round.recovery_s),
+                round.ledger.acknowledged.to_string(),
+                round.ledger.lost.to_string(),
+                round.ledger.surplus.to_string(),
+                round.data.answer_text(),
+            ]);
+        }
+        table.write(PAGE, out)?;
+    }
+    if rounds.iter().any(|round| !round.ledger.examples.is_empty()) {
+        writeln!(out)?;
+    }
+    for round in rounds {
+        for example in round.ledger.examples.iter().take(1) {
+            let (setting, kill) = (name(round), round.kill);
+            let label = format!("lost, {setting}, kill {kill}: ");
+            write_paragraph(out, &label, &example_text(example))?;
+        }
+    }
+    let limits = "A kill ends the process, not the machine: commits that the system had taken and \
+                  not yet written survive it, and would not survive a power cut.";
+    writeln!(out)?;
+    write_paragraph(out, "", limits)
 }
 
 /// The same as JSON.
@@ -130,7 +121,7 @@ pub fn crash_rounds_json(title: &str, rounds: &[CrashRound]) -> Value {
     json!({
         "title": title,
         "all_hold": rounds.iter().all(CrashRound::is_kept),
-        "answer": crash_answer(rounds),
+        "answer": CrashRound::answer_text(rounds),
         "rounds": rounds,
     })
 }
@@ -194,6 +185,6 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= PAGE), "{text}");
         rounds[1].ledger.lost = 1;
         assert_eq!(crash_rounds_json("x", &rounds)["all_hold"], json!(false));
-        assert!(crash_answer(&rounds).ends_with("promises were broken"));
+        assert!(CrashRound::answer_text(&rounds).ends_with("promises were broken"));
     }
 }

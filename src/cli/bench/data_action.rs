@@ -113,18 +113,22 @@ fn run_crash(
     line.finish();
     let (rounds, run) = result?;
     context.print_note(&format!("kept in {}", run.dir.display()));
-    if let Some(error) = run.error {
-        return Err(error);
-    }
-    if context.stop.is_set() {
-        return Ok(CommandOutcome::Interrupted);
-    }
+    let is_cut = run.error.is_some() || context.stop.is_set();
     let title = format!("{} {}", plan.workload.kind, action.name);
     let text = match present::report_format(args).name {
         "json" => serde_json::to_string_pretty(&report::crash_rounds_json(&title, &rounds))? + "\n",
         _ => report::crash_rounds_text(&title, &rounds),
     };
-    context.print_output(&text)?;
+    // What was cut short still tells of the kills before.
+    if !is_cut || !rounds.is_empty() {
+        context.print_output(&text)?;
+    }
+    if let Some(error) = run.error {
+        return Err(error);
+    }
+    if is_cut {
+        return Ok(CommandOutcome::Interrupted);
+    }
     let is_kept = rounds.iter().all(CrashRound::is_kept);
     Ok(if is_kept { CommandOutcome::Done } else { CommandOutcome::Failed })
 }

@@ -10,6 +10,7 @@ use super::number_format::{
 use super::sentences::{NOT_RELIABLE, answer_texts};
 use super::steady::steady_in_words;
 use super::{costs, stalls, warming};
+use crate::archive::{CrashRound, RecordedStepKind};
 
 /// The sentences. `noise` is how much slower than on a quiet machine a load may have been, as a factor.
 pub(super) fn answer_sentences(
@@ -24,7 +25,7 @@ pub(super) fn answer_sentences(
         return of_variants;
     }
     match trials {
-        [] => vec![warming_sentence(phases)],
+        [] => vec![crash_sentence(phases).unwrap_or_else(|| warming_sentence(phases))],
         [one] if !one.costs().is_empty() => costs::cost_sentence(one.costs()).into_iter().collect(),
         [one] => {
             [Some(load_sentence(one, false)), steady_sentence(one), stalls_sentence(one, false)]
@@ -169,9 +170,20 @@ fn steady_sentence(trial: &TrialFinding) -> Option<AnswerSentence> {
     Some(answer_texts::STEADY.to_sentence(&[("steady", &steady_in_words(steady))]))
 }
 
+/// What came back after kills of the server.
+fn crash_sentence(phases: &[TimelineStep]) -> Option<AnswerSentence> {
+    let rounds: Vec<_> = phases.iter().filter_map(|p| p.crash.clone()).collect();
+    let kills = CrashRound::answer_text(&rounds);
+    (!rounds.is_empty()).then(|| answer_texts::CRASHES.to_sentence(&[("kills", &kills)]))
+}
+
 fn warming_sentence(phases: &[TimelineStep]) -> AnswerSentence {
     let warmed: Vec<_> = phases.iter().filter_map(|p| p.warmed.as_ref()).collect();
-    let Some(last) = warmed.last() else { return answer_texts::NOTHING.to_sentence(&[]) };
+    let Some(last) = warmed.last() else {
+        let has_loads = phases.iter().any(|p| p.kind == RecordedStepKind::Load);
+        let lost = if has_loads { answer_texts::LOADS_LOST } else { answer_texts::NOTHING };
+        return lost.to_sentence(&[]);
+    };
     answer_texts::WARMED.to_sentence(&[
         ("strategy", &last.strategy),
         ("time", &format_time(warmed.iter().map(|w| w.seconds).sum())),

@@ -336,6 +336,22 @@ pub enum ArrivalPlan {
 }
 
 impl ArrivalPlan {
+    /// # Errors
+    /// When events can't be offered at such a rate.
+    pub fn check(&self) -> Result<(), Mistake> {
+        let (lowest, highest) = (stages::LOWEST, stages::HIGHEST);
+        match self {
+            ArrivalPlan::Constant { per_second } | ArrivalPlan::Poisson { per_second }
+                if !(lowest..=highest).contains(per_second) =>
+            {
+                let why = format!("a rate of {per_second:e} events per second is not possible");
+                let hint = format!("a rate must be between {lowest} and {highest} per second");
+                Err(Mistake::new("load.rate", why).hint(hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The stages of a rate that changes.
     pub fn stages(&self) -> Option<&RateStages> {
         match self {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::base::units::{parse_rate_from_zero, parse_time, show_time};
 
 /// Highest rate of a stage, events per second.
-const HIGHEST: f64 = 1e9;
+pub(super) const HIGHEST: f64 = 1e9;
 /// Lowest rate that is not 0.
-const LOWEST: f64 = 1e-6;
+pub(super) const LOWEST: f64 = 1e-6;
 /// Longest load: thirty years, far from where nanoseconds end.
 const LONGEST: Duration = Duration::from_secs(30 * 366 * 86_400);
 

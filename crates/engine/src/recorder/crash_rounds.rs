@@ -48,4 +48,22 @@ impl CrashRound {
         let is_lost = self.is_durable && self.ledger.lost > 0;
         !is_lost && self.ledger.surplus <= self.sessions as u64 && self.data.all_hold()
     }
+
+    /// What came back after all these kills, in words.
+    pub fn answer_text(rounds: &[CrashRound]) -> String {
+        let lost: u64 = rounds.iter().map(|round| round.ledger.lost).sum();
+        let acknowledged: u64 = rounds.iter().map(|round| round.ledger.acknowledged).sum();
+        let broken = rounds.iter().filter(|round| !round.data.all_hold()).count();
+        let kept = rounds.iter().filter(|round| round.is_kept()).count();
+        let kills = match rounds.len() {
+            1 => "1 kill".to_owned(),
+            many => format!("{many} kills"),
+        };
+        let data = match broken {
+            0 => "the data are whole".to_owned(),
+            broken => format!("the data are broken after {broken} of them"),
+        };
+        let promise = if kept == rounds.len() { "" } else { "; promises were broken" };
+        format!("{kills}, {data}, {lost} of {acknowledged} commits lost{promise}")
+    }
 }

@@ -26,7 +26,8 @@ use crate::analysis::{
     RunFindings, TrialFinding, VariantFinding,
 };
 
-use crate::archive::ServerRecord;
+use crate::archive::{CrashRound, ServerRecord};
+use crate::data_verdicts::write_crash_rounds;
 
 use super::{ReportDetail, ReportFormat, ReportStyle};
 pub(super) use costs::cost_interval;
@@ -91,6 +92,7 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
         writeln!(out)?;
         loads::write_loads(results, out)?;
     }
+    write_crashes(findings, out)?;
     if !findings.machines.is_empty() {
         writeln!(out)?;
         machines::write_machines(&findings.machines, out)?;
@@ -264,6 +266,17 @@ fn variants_table(findings: &RunFindings) -> TextTable {
         table.add_row(variant_row(findings, variant));
     }
     table
+}
+
+/// What came back after kills of the server.
+fn write_crashes(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
+    let phases = &findings.timeline.phases;
+    let rounds: Vec<CrashRound> = phases.iter().filter_map(|phase| phase.crash.clone()).collect();
+    if rounds.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    write_crash_rounds(&rounds, out)
 }
 
 /// What warming left out.

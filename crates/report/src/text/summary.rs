@@ -200,6 +200,7 @@ fn write_run_table(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()
         }
         _ if findings.scaling.is_some() || findings.capacity.is_some() => Ok(()),
         _ if !results.cost_changes.is_empty() => Ok(()),
+        [] => super::write_crashes(findings, out),
         _ if results.comparisons.is_empty() && findings.replays.is_empty() => {
             loads::write_loads(results, out)
         }

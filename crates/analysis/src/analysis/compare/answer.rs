@@ -113,9 +113,11 @@ fn amount_text(found: &MetricComparison, ratio: f64) -> String {
     }
 }
 
-/// `6 blocks`, or `6 runs each` where they are not paired.
+/// `6 blocks`; where they are not paired `6 runs each`, or `4 runs against 6` with those of the variant first.
 fn run_count_text(found: &MetricComparison) -> String {
-    if found.paired {
+    if let Some((base, variant)) = found.uneven_runs {
+        format!("{} against {base}", format_plural(variant.into(), "run", "runs"))
+    } else if found.paired {
         format_plural(found.ratio.runs.into(), "block", "blocks")
     } else {
         format!("{} each", format_plural(found.ratio.runs.into(), "run", "runs"))

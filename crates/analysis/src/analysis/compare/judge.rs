@@ -203,6 +203,7 @@ fn judge_variant(
         ratio: Estimate { value: None, ci95: None, runs: values.run_count() as u32 },
         margin: rule.margin,
         pairs: block_pairs(values),
+        uneven_runs: uneven_runs(values),
         levels: geometric_mean(&values.base_values).zip(geometric_mean(&values.variant_values)),
         ..MetricComparison::default()
     };
@@ -231,6 +232,11 @@ fn judge_variant(
     found
 }
 
+fn uneven_runs(values: &ComparedValues) -> Option<(u32, u32)> {
+    let counts = (values.base_values.len() as u32, values.variant_values.len() as u32);
+    (values.design == StudyDesign::Unpaired && counts.0 != counts.1).then_some(counts)
+}
+
 fn side_verdict(side: i8, more_is_better: bool) -> ComparisonVerdict {
     match (side, more_is_better) {
         (0, _) => ComparisonVerdict::Same,
@@ -245,7 +251,7 @@ fn note_single_runs(found: &mut MetricComparison) {
     found.ratio.value = ratio;
     found.notes.push(
         match ratio {
-            Some(_) => "one run each: how much runs vary is not known",
+            Some(_) => "one run on a side: how much runs vary is not known",
             None => "no block has both",
         }
         .to_owned(),

@@ -302,6 +302,23 @@ pub(in crate::analysis) fn single(number: u64, rate: u64, flush: &str) -> RunRec
     run
 }
 
+#[test]
+fn sides_with_different_numbers_of_runs_say_how_many_each_has() {
+    let base = [(1, 1000), (2, 1010), (3, 990)].map(|(n, rate)| single(n, rate, "1"));
+    let other = [(4, 1500), (5, 1510)].map(|(n, rate)| single(n, rate, "2"));
+    let said = |base: &[RunRecord], other: &[RunRecord]| {
+        compare_runs(base, other, &sides(false)).results.answer[0].text.clone()
+    };
+    let text = said(&base, &other);
+    assert!(text.contains(", 2 runs against 3: better."), "{text}");
+    let text = said(&base[..2], &other[..1]);
+    assert!(text.contains(", in 1 run against 2: how much runs vary is not known"), "{text}");
+    let text = said(&base[..1], &other[..1]);
+    assert!(text.contains(", in 1 run each: how much runs vary is not known"), "{text}");
+    let text = said(&base[..2], &other);
+    assert!(text.contains(", 2 runs each: better."), "{text}");
+}
+
 fn sides(paired: bool) -> ComparisonOptions {
     ComparisonOptions { paired, metric: METRIC.to_owned(), margin: MARGIN }
 }

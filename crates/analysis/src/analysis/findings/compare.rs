@@ -67,6 +67,9 @@ pub struct MetricComparison {
     /// Geometric mean of the base, and of the variant, in the metric's unit.
     #[serde(skip)]
     pub levels: Option<(f64, f64)>,
+    /// Runs of the base, and of the variant, where these are not paired and one side has more of them.
+    #[serde(skip)]
+    pub uneven_runs: Option<(u32, u32)>,
     /// The runs behind it, block by block.
     pub pairs: Vec<BlockPair>,
     /// What limits the verdict, in words.

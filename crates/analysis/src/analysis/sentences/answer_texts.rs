@@ -22,6 +22,10 @@ macro_rules! answers {
 
 answers! {
     // One load, or several that nothing is known to connect.
+    CRASHES, "a server was killed under loads, and what came back was looked at",
+        "{kills}.";
+    LOADS_LOST, "loads ran, and the run folder has none of them any more",
+        "No load can be read: files of the run folder are missing or damaged.";
     NOTHING, "no load and no warming",
         "Nothing was measured.";
     LOAD, "a load in which events ended well",
@@ -77,8 +81,8 @@ answers! {
     // One variant against another.
     PAIR_NONE, "nothing to compare",
         "{variant} can't be compared with {base}: {why}.";
-    PAIR_ONE_RUN, "one run on each side",
-        "{variant} {amount}, in one run each: how much runs vary is not known, so this is not an \
+    PAIR_ONE_RUN, "one run on a side",
+        "{variant} {amount}, in {runs}: how much runs vary is not known, so this is not an \
          answer.";
     PAIR_VERDICT, "the interval lies beyond the margin",
         "{variant} {amount}, {known}: {verdict}.",

@@ -18,8 +18,8 @@ use super::super::{
 use super::{NOT_RELIABLE, answer_texts, caveat_texts};
 use crate::analysis::ScalingShape;
 use crate::archive::{
-    ArrivalKind, ArrivalRecord, Counters, LoadRequest, MergeRecord, RecordedStepKind, RunRecord,
-    RunState, SampleRecord, TrialEnding, UnopenedRecord, VariableRecord,
+    ArrivalKind, ArrivalRecord, Counters, CrashRound, LoadRequest, MergeRecord, RecordedStepKind,
+    RunRecord, RunState, SampleRecord, StepRecord, TrialEnding, UnopenedRecord, VariableRecord,
 };
 use crate::recorder::{
     DataState, DataVerdict, DataVerdicts, KeyChoice, MeasuredCost, MeasuredFigures,
@@ -497,7 +497,15 @@ fn experiments() -> Vec<Situation> {
     let mut warmed = fixture_runs::demo_run();
     warmed.trials.clear();
     add(warmed, &["WARMED"], &["NOTHING"]);
-    add(RunRecord::default(), &["NOTHING"], &["WARMED"]);
+    add(RunRecord::default(), &["NOTHING"], &["WARMED", "CRASHES"]);
+    let crash = Some(CrashRound::default());
+    let kill = StepRecord { kind: RecordedStepKind::Crash, crash, ..StepRecord::default() };
+    let killed = RunRecord { steps: vec![kill], ..RunRecord::default() };
+    let mut lost = demo(|_| {});
+    lost.trials.clear();
+    lost.steps.retain(|step| step.kind == RecordedStepKind::Load);
+    add(lost, &["LOADS_LOST"], &["NOTHING"]);
+    add(killed, &["CRASHES"], &["NOTHING", "WARMED"]);
     let pair =
         |base: &[u64], variant: &[u64]| compare::tests::experiment(&[("a", base), ("b", variant)]);
     let flat: &[u64] = &[1000, 1001, 999, 1002, 998, 1000];

@@ -83,26 +83,15 @@ impl ArrivalMode {
     /// # Errors
     /// When the rate is not a number of events per second that can be kept.
     pub(super) fn new(plan: &ArrivalPlan, seed: u64) -> Result<ArrivalMode, Mistake> {
-        let checked = |per_second: f64| {
-            if !(1e-6..=1e9).contains(&per_second) {
-                return Err(Mistake::new(
-                    "load.arrival",
-                    format!("a rate of {per_second} events per second is not possible"),
-                )
-                .hint("a rate must be between 0.000001 and 1000000000 per second"));
-            }
-            Ok(per_second)
-        };
+        plan.check()?;
         Ok(match *plan {
             ArrivalPlan::Closed { think } => ArrivalMode::Closed(think.into()),
             ArrivalPlan::Constant { per_second } => {
-                ArrivalMode::Open(ArrivalSchedule::Constant(ConstantSchedule {
-                    per_second: checked(per_second)?,
-                }))
+                ArrivalMode::Open(ArrivalSchedule::Constant(ConstantSchedule { per_second }))
             }
-            ArrivalPlan::Poisson { per_second } => ArrivalMode::Open(ArrivalSchedule::Poisson(
-                PoissonSchedule::new(checked(per_second)?, seed),
-            )),
+            ArrivalPlan::Poisson { per_second } => {
+                ArrivalMode::Open(ArrivalSchedule::Poisson(PoissonSchedule::new(per_second, seed)))
+            }
             ArrivalPlan::Stages { ref stages, spacing } => {
                 let rate = RateIntegral::new(stages);
                 ArrivalMode::Open(match spacing {

@@ -48,7 +48,10 @@ impl FoundData {
                 return Err(mistake.hint(advice(settings.warehouses)).into());
             }
             Some(there) if there < settings.warehouses => {
-                let why = format!("there are {there} warehouses, not {}", settings.warehouses);
+                let why = match there {
+                    1 => format!("there is 1 warehouse, not {}", settings.warehouses),
+                    _ => format!("there are {there} warehouses, not {}", settings.warehouses),
+                };
                 let mistake = Mistake::new("--warehouses", why);
                 return Err(mistake.hint(advice(settings.warehouses)).into());
             }

@@ -40,8 +40,6 @@ pub(super) struct DueTransaction {
     pub(super) kind: TransactionKind,
     pub(super) input: TransactionInput,
     pub(super) place: TerminalPlace,
-    /// The transaction whose answer was thought about before, and for how long.
-    pub(super) thought: Option<(TransactionKind, Nanos)>,
     /// A delivery that a terminal has queued.
     pub(super) is_deferred: bool,
 }
@@ -75,8 +73,12 @@ impl Terminal {
         (kind, self.generator.draw(kind))
     }
 
-    /// Thinks about the last answer from `now` on, and keys in the next transaction.
-    fn draw_paced(&mut self, now: Nanos, time_scale: f64) -> DueTransaction {
+    /// Thinks about the last answer from `now` on, and keys in the next transaction; what it thinks about, and for how long.
+    fn draw_paced(
+        &mut self,
+        now: Nanos,
+        time_scale: f64,
+    ) -> (DueTransaction, Option<(TransactionKind, Nanos)>) {
         let scaled = |seconds: f64| Nanos((seconds * time_scale * 1e9) as u64);
         let think_s = match self.last {
             Some(kind) => {
@@ -91,7 +93,7 @@ impl Terminal {
         let (kind, input) = self.draw();
         self.last = Some(kind);
         let due = now + think + scaled(kind.keying_s());
-        DueTransaction { due, kind, input, place: self.place, thought, is_deferred: false }
+        (DueTransaction { due, kind, input, place: self.place, is_deferred: false }, thought)
     }
 }
 
@@ -170,10 +172,16 @@ impl TerminalQueue {
         Some((entry.transaction, entry.terminal))
     }
 
-    /// A terminal has its answer and thinks.
-    pub(super) fn put_back(&self, mut terminal: Box<Terminal>, time_scale: f64, now: Nanos) {
-        let transaction = terminal.draw_paced(now, time_scale);
+    /// A terminal has its answer and thinks: about what, and for how long.
+    pub(super) fn put_back(
+        &self,
+        mut terminal: Box<Terminal>,
+        time_scale: f64,
+        now: Nanos,
+    ) -> Option<(TransactionKind, Nanos)> {
+        let (transaction, thought) = terminal.draw_paced(now, time_scale);
         self.lock().push(transaction, Some(terminal));
+        thought
     }
 
     /// A terminal has queued a delivery (clause 2.7.2).
@@ -191,7 +199,7 @@ impl TerminalQueueState {
                 district: number % DISTRICTS + 1,
             };
             let mut terminal = Terminal::new(settings, found, seed, number, place);
-            let transaction = terminal.draw_paced(now, settings.time_scale);
+            let (transaction, _) = terminal.draw_paced(now, settings.time_scale);
             self.push(transaction, Some(Box::new(terminal)));
         }
     }
@@ -221,11 +229,11 @@ mod tests {
             now = due.due;
             count += 1;
             places.insert((due.place.warehouse, due.place.district));
-            if let Some((TransactionKind::NewOrder, think)) = due.thought {
+            let thought = queue.put_back(terminal.unwrap(), settings.time_scale, now);
+            if let Some((TransactionKind::NewOrder, think)) = thought {
                 orders += 1;
                 think_ns += think.0;
             }
-            queue.put_back(terminal.unwrap(), settings.time_scale, now);
         }
         assert_eq!(places.len(), 200);
         // One transaction each in (106 * (18 + 12) + 104 * (3 + 12) + 10 * (12 + 7 + 7)) / 240 seconds.
@@ -233,6 +241,28 @@ mod tests {
         assert!((0.99..1.01).contains(&per_cycle), "{per_cycle}");
         let mean_s = think_ns as f64 / orders as f64 / 1e9;
         assert!((11.8..12.2).contains(&mean_s), "{mean_s}");
+    }
+
+    /// In a short load of many terminals those that think longest are still thinking when it ends.
+    #[test]
+    fn think_times_that_end_after_the_load_are_told_too() {
+        let settings = TpccSettings { warehouses: 600, paced: true, ..TpccSettings::default() };
+        let found = FoundData::planned(&settings);
+        let queue = TerminalQueue::default();
+        let (mut now, mut times) = (Nanos(0), Vec::new());
+        loop {
+            let (due, terminal) = queue.take(&settings, &found, 1, now).unwrap();
+            now = due.due;
+            if now > Nanos(100_000_000_000) {
+                break;
+            }
+            let thought = queue.put_back(terminal.unwrap(), settings.time_scale, now);
+            if let Some((TransactionKind::NewOrder, think)) = thought {
+                times.push(think.to_seconds());
+            }
+        }
+        let mean_s = times.iter().sum::<f64>() / times.len() as f64;
+        assert!(times.len() > 10_000 && (11.7..12.3).contains(&mean_s), "{mean_s}");
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl<'a> TpccWorker<'a> {
         let terminal = self.terminal.as_mut().expect("a closed loop's worker is a terminal");
         let (kind, input) = terminal.draw();
         let place = terminal.place;
-        DueTransaction { due: Nanos(0), kind, input, place, thought: None, is_deferred: false }
+        DueTransaction { due: Nanos(0), kind, input, place, is_deferred: false }
     }
 
     /// Whether the terminal only queues the transaction (clause 2.7.2).
@@ -112,10 +112,6 @@ impl<'a> TpccWorker<'a> {
         }
         if !is_queued {
             self.counts.note_done(&transaction.input, transaction.place.warehouse);
-        }
-        if let Some((TransactionKind::NewOrder, think)) = transaction.thought {
-            self.counts.note_thought(think);
-            self.workload.audit.note_think(think, self.workload.settings.time_scale);
         }
         Ok(())
     }
@@ -172,10 +168,15 @@ impl Worker for TpccWorker<'_> {
         }
         if self.is_only_queued(&transaction) && record.outcome.error.is_none() {
             let due = record.ended;
-            queue.defer(DueTransaction { due, is_deferred: true, thought: None, ..transaction });
+            queue.defer(DueTransaction { due, is_deferred: true, ..transaction });
         }
         if let Some(terminal) = self.terminal.take() {
-            queue.put_back(terminal, settings.time_scale, record.ended);
+            let thought = queue.put_back(terminal, settings.time_scale, record.ended);
+            // Counted as it begins: of those that have ended within the load, long ones are missing.
+            if let Some((TransactionKind::NewOrder, think)) = thought {
+                self.counts.note_thought(think);
+                self.workload.audit.note_think(think, settings.time_scale);
+            }
         }
     }
 

@@ -101,7 +101,7 @@ pub(super) fn check_tables(
         sets: &sets,
         has_findings: map.maker.is_some(),
         stop: job.stop,
-        total: parts.iter().map(|part| part.warehouses.len() as u64).sum(),
+        total: parts.len() as u64,
         state: Mutex::new(CheckState {
             parts,
             tally: PartTally::default(),
@@ -215,9 +215,9 @@ impl<'a> CheckShare<'a> {
     fn end_part(&self, part: &CheckPart, tally: PartTally) {
         let mut state = self.lock_state();
         state.tally.merge(tally);
-        state.done += part.warehouses.len() as u64;
+        state.done += 1;
         let label = if part.is_stock { "check: stock" } else { "check: warehouses" };
         let (label, done, total) = (label.to_owned(), state.done, self.total);
-        (state.progress)(JobProgress { label, done, total, unit: "warehouses" });
+        (state.progress)(JobProgress { label, done, total, unit: "parts" });
     }
 }
