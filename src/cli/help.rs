@@ -148,7 +148,8 @@ pub(super) fn requested_help(program: &Command, typed: &[OsString]) -> Option<St
     let is_bare = words.len() == path.len() + 1;
     let is_workload = path.first() == Some(&FULL) && path.len() == 2;
     let is_word = ends_in_help && !path.is_empty() && (is_bare || is_workload);
-    if !asked && !is_word && has_host {
+    let is_asked = asked || is_word || (words.contains(&"-h") && !has_host);
+    if !is_asked {
         return None;
     }
     // With the options of a script that is named.
@@ -516,6 +517,7 @@ mod tests {
         for line in [
             "sweat bench null -h db1",
             "sweat help bench",
+            "sweat help --man help",
             "sweat doctor -h db1 --quick",
             "sweat sandbox connect my97 -- -h",
             "sweat bench null --threads=1",
